@@ -1,0 +1,58 @@
+# Set up, check and try Forklore. `make` alone lists the targets.
+
+PYTHON  ?= python3
+WORKERS ?= auto
+
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test check lint bench docs format clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/set-up ## make a checkpoint and a branch of a sample story, and show that nothing leaks
+	@$(BIN)/forklore demo
+
+test: lint ## everything: linters, then all tests
+	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+check: lint ## the fast part of test, for daily work
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not crash"
+
+lint: $(VENV)/set-up-dev ## the linters alone
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/set-up-dev ## measure against plain copying; the table is in bench/results.md
+	$(BIN)/python -m bench
+
+docs: $(VENV)/set-up-dev ## write docs/reference anew from the code
+	$(BIN)/python docs/generate.py
+
+format: $(VENV)/set-up-dev ## lay out the code and mend what a linter can mend
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+clean: ## remove everything that setting up, testing and building made
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# The stamps make a second run quick. A change of pyproject.toml installs anew.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(VENV)/set-up: pyproject.toml | $(BIN)/python
+	$(PIP) install -e .
+	@touch $@
+
+$(VENV)/set-up-dev: pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[dev]'
+	@touch $@ $(VENV)/set-up

@@ -1,0 +1,313 @@
+"""Making a fork: read, check, plan, apply, report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from forklore.app.progress import Progress
+from forklore.app.reading import Reading, reading
+from forklore.app.results import DryRun, ForkBlocked, ForkMade
+from forklore.app.settings import Settings
+from forklore.channels.cut import ForkPoint
+from forklore.channels.identity import own_identity
+from forklore.channels.running_recap import RunningRecap
+from forklore.checks.requirements import Policy, Subject, check
+from forklore.disk.lock import CreationInProgress, workspace_lock
+from forklore.disk.publishing import NameTaken
+from forklore.disk.transaction import Transactions
+from forklore.disk.workspace import Workspace, comparable
+from forklore.errors import BadRequest, ForkloreError, Kind
+from forklore.formats.chat_jsonl import Chat, ChatDamaged
+from forklore.model import names
+from forklore.model.address import ChatAddress
+from forklore.model.finding import Finding, Report, Severity
+from forklore.planning.fork import Draft, ForkFiles, draft_fork, plan_fork
+from forklore.planning.swipe import NoSuchSwipe, shown_swipe
+
+_POLL_SECONDS = 0.25
+
+
+class NameInvalid(BadRequest):
+    """A name that cannot be a file's name."""
+
+    code = "NAME_INVALID"
+    action = "Choose another name: no reserved words of Windows, at most 235 bytes, not only dots or signs."
+
+
+class GroupMissing(ForkloreError):
+    """A group chat that no group lists cannot be forked: SillyTavern could not open the fork."""
+
+    code = "GROUP_MISSING"
+    kind = Kind.NOT_FOUND
+    action = "Open the chat's group in SillyTavern once, so that the group lists the chat."
+
+
+@dataclass(frozen=True, slots=True)
+class ForkRequest:
+    """What the caller wants."""
+
+    kind: str
+    chat: ChatAddress
+    at: int | None = None
+    name: str | None = None
+    swipe: int | None = None
+    wait: float | None = None
+    """How many seconds to wait for an idle queue and a free workspace; None: not at all."""
+    show_last_scene: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What forking needs besides the request; the clock and the source of ids are handed in."""
+
+    workspace: Workspace
+    transactions: Transactions
+    settings: Settings
+    policy: Policy
+    now_ms: Callable[[], int]
+    timestamp: Callable[[], str]
+    new_id: Callable[[], str]
+    new_operation_id: Callable[[], str]
+    version: str
+    progress: Progress
+
+
+def fork(request: ForkRequest, means: Means) -> ForkMade:
+    """Make a checkpoint or branch; raises ``ForkBlocked`` with every reason when the story is not ready."""
+    deadline = None if request.wait is None else time.monotonic() + request.wait
+    while True:
+        try:
+            return _fork_once(request, means, _left(deadline))
+        except ForkBlocked as error:
+            codes = {finding.code for finding in error.report.errors}
+            if codes != {"QUEUE_NOT_EMPTY"} or deadline is None or time.monotonic() >= deadline:
+                raise
+            means.progress.note(error.message)
+        except CreationInProgress:
+            if deadline is None or time.monotonic() >= deadline:
+                raise
+        time.sleep(min(_POLL_SECONDS, max(0.0, _left(deadline))))
+
+
+def _left(deadline: float | None) -> float:
+    return 0.0 if deadline is None else max(0.0, deadline - time.monotonic())
+
+
+def _fork_once(request: ForkRequest, means: Means, wait: float) -> ForkMade:
+    with workspace_lock(means.workspace.root, what=request.kind, wait=wait):
+        means.transactions.recover()
+        with reading(means.workspace, request.chat) as read:
+            draft, report = draft_and_check(request, means, read)
+            _tell_checks(report, means.progress)
+            if draft is None or not report.valid:
+                raise ForkBlocked(report, request.kind)
+            return _make(draft, report, read, means)
+
+
+def dry_run(request: ForkRequest, means: Means) -> DryRun:
+    """Return the plan of a fork and change nothing."""
+    with reading(means.workspace, request.chat) as read:
+        draft, report = draft_and_check(request, means, read)
+        if draft is None or not report.valid:
+            raise ForkBlocked(report, request.kind)
+        return DryRun(plan_fork(draft, report, _files(draft, read, means.workspace)), report)
+
+
+# --- checking -----------------------------------------------------------------------------------------------------
+
+
+def draft_and_check(request: ForkRequest, means: Means, read: Reading) -> tuple[Draft | None, Report]:
+    """Cut the timeline at the message and hold the result against every requirement."""
+    chat = read.parent.chat
+    at = request.at if request.at is not None else chat.last
+    damage = read.damage or _damage_at(chat, at)
+    draft = None
+    if not damage and at is not None and chat.has(at):
+        try:
+            draft = _draft(request, means, read, at)
+        except ChatDamaged as error:
+            damage = str(error)
+    subject = Subject(
+        address=str(request.chat),
+        kind=request.kind,
+        at=at,
+        parent=read.parent,
+        cuts=draft.cuts if draft else {},
+        damage=damage,
+        book_name=read.book_name,
+        book_missing=read.book_missing,
+        book_damage=read.book_damage,
+        also_active=read.also_active,
+    )
+    return draft, check(subject, means.policy)
+
+
+def _damage_at(chat: Chat, at: int | None) -> str:
+    if at is None or not chat.has(at):
+        return ""
+    try:
+        chat.message(at)
+    except ChatDamaged as error:
+        return str(error)
+    return ""
+
+
+def _draft(request: ForkRequest, means: Means, read: Reading, at: int) -> Draft:
+    workspace, chat = means.workspace, read.parent.chat
+    shown = shown_swipe(chat.line_bytes(at)) if request.swipe is not None else None
+    other_swipe = request.swipe is not None and request.swipe != shown
+    if request.swipe is not None and shown is None and request.swipe != 0:
+        raise NoSuchSwipe(f"Message {at} has no swipe {request.swipe}: it has none.")
+    chat_name, label = _fork_name(request, workspace, means.settings)
+    clone = None
+    if read.parent.book is not None:
+        books = workspace.book_names()
+        clone = names.clone_name(read.parent.book.name, request.kind, label, lambda name: comparable(name) in books)
+    identity = own_identity(chat.metadata, request.chat.name)
+    point = ForkPoint(
+        kind=request.kind,
+        at=at,
+        is_head=at == chat.last and not other_swipe,
+        derived_upto=at - 1 if other_swipe else at,
+        chat_name=chat_name,
+        clone_name=clone,
+        parent_name=request.chat.name,
+        parent_timeline=str(identity["timeline"]) if identity and "timeline" in identity else None,
+        timeline=means.new_id(),
+        integrity=means.new_id(),
+        made_at=means.now_ms(),
+        program_version=means.version,
+    )
+    swipe = request.swipe if other_swipe else None
+    return draft_fork(read.parent, point, swipe=swipe, show_last_scene=request.show_last_scene)
+
+
+def _fork_name(request: ForkRequest, workspace: Workspace, settings: Settings) -> tuple[str, str]:
+    """Return the new chat's name, and the text its lorebook is labelled with."""
+    beside = workspace.names_beside(request.chat)
+    if request.name is not None and request.name.strip():
+        name = names.sanitise(request.name)
+        if not name or not names.fits(name):
+            raise NameInvalid(f"{request.name[:60]!r} cannot be the name of a chat.")
+        if comparable(name) in beside:
+            raise NameTaken(f"There is a chat {name!r} already.")
+        return name, name
+    name, number = names.default_fork_name(
+        request.chat.name, request.kind, lambda name: comparable(name) in beside, settings.names
+    )
+    return name, f"{request.kind.capitalize()}_{number}"
+
+
+# --- making -------------------------------------------------------------------------------------------------------
+
+
+def _make(draft: Draft, report: Report, read: Reading, means: Means) -> ForkMade:
+    point, progress = draft.point, means.progress
+    entries = len(draft.book.outline)
+    progress.step(2, "Cloning lorebook...")
+    if point.clone_name is None:
+        progress.note("No lorebook is attached: there is nothing to clone.")
+    else:
+        progress.note(f'Source: "{read.book_name}"')
+        progress.note(f'Clone: "{point.clone_name}"')
+        progress.note(f"{entries} entries, {_SOURCES[draft.book.source]}", good=True)
+
+    progress.step(3, f"Recording {point.kind} state...")
+    running: RunningRecap = draft.cuts["running_recap"].value
+    scenes = int((running.current or {}).get("scene_count") or 0)
+    if running.current is not None:
+        progress.note(f"Running recap version: {running.current_version} ({scenes} scenes)", good=True)
+    scene = draft.cuts["scenes"].value
+    name = scene.name or ("Unnamed Scene" if scene.is_break else "")
+    progress.note(f'Scene: "{name}" at message {point.at}' if name else f"At message {point.at}", good=True)
+
+    progress.step(4, f"Creating {point.kind}...")
+    plan = plan_fork(draft, report, _files(draft, read, means.workspace))
+    total = sum(file.size for file in read.files.values()) + read.files[read.chat_path].size
+    done = 0
+
+    def written(count: int) -> None:
+        nonlocal done
+        done += count
+        progress.advance(done, total)
+
+    applied = means.transactions.apply(
+        plan,
+        operation_id=means.new_operation_id(),
+        when=means.timestamp(),
+        sources=read.files,
+        progress=written,
+    )
+    progress.note(f'{point.kind.capitalize()} created: "{point.chat_name}"', good=True)
+    return ForkMade(
+        kind=point.kind,
+        chat=str(read.address.sibling(point.chat_name)),
+        parent=str(read.address),
+        at=point.at,
+        messages=point.at + 1,
+        lorebook=point.clone_name,
+        original_lorebook=read.book_name,
+        entries=entries,
+        lorebook_source=draft.book.source,
+        warnings=(*report.warnings, *(_link_pending(reason) for reason in applied.pending)),
+        carried_from_present=tuple(draft.carried),
+        left_out=tuple(draft.left_out),
+        operation=applied.operation.id,
+        running_version=running.current_version if running.current is not None else None,
+        running_scenes=scenes,
+    )
+
+
+_SOURCES = {
+    "live": "copied byte for byte",
+    "scene-snapshot": "as they were at the last scene snapshot",
+    "present": "as they are in the present",
+    "none": "",
+}
+
+
+def _link_pending(reason: str) -> Finding:
+    return Finding(
+        "LINK_PENDING",
+        Severity.WARNING,
+        "The fork is whole, but its parent could not be told",
+        "Nothing is lost: the story's tree does not need the link",
+        reason,
+    )
+
+
+def _files(draft: Draft, read: Reading, workspace: Workspace) -> ForkFiles:
+    point = draft.point
+    group = None
+    if read.address.is_group:
+        group = workspace.group_path(read.address.group_id)
+        if not read.address.group_id or not workspace.exists(group):
+            raise GroupMissing(f"No group lists the chat {read.address.name!r}.")
+    return ForkFiles(
+        address=str(read.address.sibling(point.chat_name)),
+        parent=read.chat_path,
+        chat=workspace.chat_path(read.address.sibling(point.chat_name)),
+        book=read.book_path,
+        clone=workspace.book_path(point.clone_name) if point.clone_name is not None else None,
+        group=group,
+        read=tuple((path, file.fingerprint) for path, file in read.files.items()),
+    )
+
+
+def _tell_checks(report: Report, progress: Progress) -> None:
+    progress.step(1, "Validating requirements...")
+    codes = {finding.code for finding in (*report.errors, *report.warnings)}
+    uses_recaps = report.state.has_scene_break or report.state.has_running_recap or "NO_SCENE_BREAK" in codes
+    progress.note(
+        "Operation queue is empty" if report.state.queue_empty else "Operation queue is not empty",
+        good=report.state.queue_empty,
+    )
+    if uses_recaps:
+        for holds, yes, no in (
+            (report.state.has_scene_break, "Message is a scene break", "Message is not a scene break"),
+            (report.state.has_scene_recap, "Scene has recap", "Scene has no recap"),
+            (report.state.has_running_recap, "Running scene recap exists", "No running scene recap"),
+        ):
+            progress.note(yes if holds else no, good=holds)

@@ -1,0 +1,331 @@
+"""The whole product: one method a command. Command line, service and extension only translate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from forklore.app.forking import ForkRequest, Means, draft_and_check, dry_run, fork
+from forklore.app.progress import Progress, Silent
+from forklore.app.reading import Reading, reading
+from forklore.app.results import (
+    DryRun,
+    ForkMade,
+    LogShown,
+    QueueShown,
+    SceneShown,
+    Status,
+    Stories,
+    TimelineShown,
+    Undone,
+)
+from forklore.app.settings import Settings
+from forklore.app.undoing import undo_plan
+from forklore.channels.checkpoint_map import STATE_KEY
+from forklore.channels.queue import QueueUnreadable, cancelled, read_queue
+from forklore.channels.running_recap import read_running_recap
+from forklore.channels.scenes import scene_breaks
+from forklore.checks.requirements import Policy
+from forklore.checks.scenes import missing_at_scene
+from forklore.disk.disk import Disk
+from forklore.disk.lock import CreationInProgress, workspace_lock
+from forklore.disk.scan import scan_chats
+from forklore.disk.transaction import Transactions
+from forklore.disk.workspace import ChatAmbiguous, ChatUnreadable, Workspace
+from forklore.errors import BadRequest, ForkloreError, Kind
+from forklore.formats.json_text import encode
+from forklore.formats.lorebook_json import Lorebook
+from forklore.log.operations import Operation, undone_ids
+from forklore.model.finding import Report
+from forklore.model.plan import EditFile, LineEdit, Plan, Put
+from forklore.model.timeline import Story, Timeline, grow_stories
+from forklore.planning.undo import UndoRefused
+
+
+class OperationNotFound(ForkloreError):
+    """There is no such operation in the log."""
+
+    code = "OPERATION_NOT_FOUND"
+    kind = Kind.NOT_FOUND
+    action = "Run `forklore log` to see the operations."
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What comes from outside the files: the clock, the source of ids, the cache folder, the version."""
+
+    now_ms: Callable[[], int]
+    timestamp: Callable[[], str]
+    new_id: Callable[[], str]
+    new_operation_id: Callable[[], str]
+    cache: Callable[[], Path | None]
+    version: str
+
+
+class Forklore:
+    """A workspace, and everything Forklore can do with it."""
+
+    def __init__(
+        self,
+        root: Path,
+        settings: Settings,
+        outside: Outside,
+        *,
+        policy: Policy | None = None,
+        progress: Progress | None = None,
+        disk: Disk | None = None,
+    ) -> None:
+        """Work on the user folder *root*; use ``forklore.open`` to find it and wire everything."""
+        self.root = root
+        self._workspace = Workspace(root)
+        self._transactions = Transactions(root, disk)
+        self._outside = outside
+        self._means = Means(
+            workspace=self._workspace,
+            transactions=self._transactions,
+            settings=settings,
+            policy=policy or settings.policy,
+            now_ms=outside.now_ms,
+            timestamp=outside.timestamp,
+            new_id=outside.new_id,
+            new_operation_id=outside.new_operation_id,
+            version=outside.version,
+            progress=progress or Silent(),
+        )
+
+    # --- looking --------------------------------------------------------------------------------------------------
+
+    def stories(self) -> Stories:
+        """Return every story of the workspace."""
+        return Stories(self._stories())
+
+    def tree(self, chat: str | None = None) -> Story:
+        """Return one story: the one *chat* belongs to, or the only one."""
+        stories = self._stories()
+        if chat is None:
+            if len(stories) == 1:
+                return stories[0]
+            mains = "".join(f"\n  {story.main}" for story in stories[:20])
+            raise ChatAmbiguous(f"There are {len(stories)} stories:{mains}", action="Name a chat of the story to draw.")
+        return self._story_of(str(self._workspace.resolve(chat)), stories)
+
+    def show(self, chat: str) -> TimelineShown:
+        """Return one timeline in detail: its place, its lorebook, its recap versions and its scene breaks."""
+        address = self._workspace.resolve(chat)
+        with reading(self._workspace, address) as read:
+            read.needs_header()
+            running = read_running_recap(read.parent.metadata)
+            text = read.parent.chat
+            scenes = tuple(
+                SceneShown(scene.message, scene.name, missing_at_scene(scene, running))
+                for scene in scene_breaks(text, upto=text.message_count - 1)
+            )
+            book = read.parent.book
+        story = self._story_of(str(address), self._stories())
+        timeline = next(t for t in story.timelines if t.chat == str(address))
+        return TimelineShown(
+            **{name: getattr(timeline, name) for name in Timeline._fields},
+            entries=len(book.outline) if book else None,
+            running_current=running.current_version if running.current is not None else None,
+            running_versions=tuple(
+                {key: version.get(key) for key in ("version", "scene_count", "new_scene_index", "timestamp")}
+                for version in running.versions
+            ),
+            scenes=scenes,
+            children=tuple(t.chat for t in story.timelines if t.parent == str(address)),
+        )
+
+    def check(self, chat: str, *, at: int | None = None) -> Report:
+        """Return what stands in the way of a fork, all of it at once."""
+        request = ForkRequest("checkpoint", self._workspace.resolve(chat), at)
+        with reading(self._workspace, request.chat) as read:
+            return draft_and_check(request, self._means, read)[1]
+
+    def status(self, chat: str) -> Status:
+        """Return the diagnostic object of a timeline: what was recorded, and whether it is still so."""
+        address = self._workspace.resolve(chat)
+        with reading(self._workspace, address) as read:
+            read.needs_header()
+            metadata = read.parent.metadata
+        stored = metadata.get(STATE_KEY)
+        record = stored if isinstance(stored, dict) else None
+        main_chat = metadata.get("main_chat")
+        running = read_running_recap(metadata)
+        current = running.current_version if running.current is not None else None
+        return Status(
+            is_checkpoint=bool(main_chat) or record is not None,
+            main_chat=main_chat if isinstance(main_chat, str) else None,
+            current_chat=address.name,
+            checkpoint_state=record,
+            current_lorebook=read.book_name,
+            lorebook_match=record.get("cloned_lorebook_name") == read.book_name if record else None,
+            running_recap_current_version=current,
+            running_recap_version_match=record.get("running_recap_version") == current if record else None,
+        )
+
+    # --- forking --------------------------------------------------------------------------------------------------
+
+    def checkpoint(
+        self,
+        chat: str,
+        *,
+        at: int | None = None,
+        name: str | None = None,
+        wait: float | None = None,
+        show_last_scene: bool = False,
+    ) -> ForkMade:
+        """Make a checkpoint: a complete, isolated point in time that stays beside its parent."""
+        address = self._workspace.resolve(chat)
+        request = ForkRequest("checkpoint", address, at, name, wait=wait, show_last_scene=show_last_scene)
+        return fork(request, self._means)
+
+    def branch(
+        self,
+        chat: str,
+        *,
+        at: int | None = None,
+        swipe: int | None = None,
+        wait: float | None = None,
+        show_last_scene: bool = False,
+    ) -> ForkMade:
+        """Make a branch: a complete, isolated timeline to go on in, from any swipe of its last message."""
+        address = self._workspace.resolve(chat)
+        request = ForkRequest("branch", address, at, swipe=swipe, wait=wait, show_last_scene=show_last_scene)
+        return fork(request, self._means)
+
+    def plan(
+        self,
+        kind: str,
+        chat: str,
+        *,
+        at: int | None = None,
+        name: str | None = None,
+        swipe: int | None = None,
+        show_last_scene: bool = False,
+    ) -> DryRun:
+        """Return the plan of a checkpoint or branch and change nothing."""
+        address = self._workspace.resolve(chat)
+        request = ForkRequest(kind, address, at, name, swipe, show_last_scene=show_last_scene)
+        return dry_run(request, self._means)
+
+    # --- the queue ------------------------------------------------------------------------------------------------
+
+    def queue(self, chat: str, *, cancel: Sequence[str] = ()) -> QueueShown:
+        """Return the operation queue of a timeline, after cancelling the operations *cancel*."""
+        address = self._workspace.resolve(chat)
+        if not cancel:
+            with reading(self._workspace, address) as read:
+                return self._queue(read, None)
+        with workspace_lock(self.root, what="operation"):
+            self._transactions.recover()
+            with reading(self._workspace, address) as read:
+                operation = self._cancel(read, frozenset(cancel))
+            with reading(self._workspace, address) as read:
+                return self._queue(read, operation.id)
+
+    def _queue(self, read: Reading, operation: str | None) -> QueueShown:
+        return QueueShown(str(read.address), read.book_name, read_queue(_book_of(read)), operation)
+
+    def _cancel(self, read: Reading, ids: frozenset[str]) -> Operation:
+        try:
+            known = {operation.operation_id for operation in read_queue(_book_of(read))}
+        except QueueUnreadable as error:
+            raise ChatUnreadable(str(error), action="Let ST-Auto-Recap write its queue anew.") from error
+        if missing := ids - known:
+            raise BadRequest(f"The queue has no operation {', '.join(sorted(missing))}.")
+        book, path = read.parent.book, read.book_path
+        if book is None or path is None:
+            raise BadRequest("The chat has no lorebook, so it has no queue.")
+        entry = book.queue_entries[0]
+        edit = LineEdit(None, Put(("entries", entry.key, "content"), encode(cancelled(entry.content or "", ids))))
+        plan = Plan(
+            "cancel",
+            str(read.address),
+            (EditFile(path, (edit,), role="queue"),),
+            commit=0,
+            unchanged=((path, read.files[path].fingerprint),),
+        )
+        return self._apply(plan, read)
+
+    # --- the log --------------------------------------------------------------------------------------------------
+
+    def log(self) -> LogShown:
+        """Return every operation, newest first."""
+        operations = tuple(self._transactions.log)
+        return LogShown(operations, undone_ids(list(operations)))
+
+    def undo(self, operation: str | None = None) -> Undone:
+        """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it."""
+        with workspace_lock(self.root, what="operation"):
+            self._transactions.recover()
+            operations = list(self._transactions.log)
+            undone = undone_ids(operations)
+            target = _to_undo(operation, operations, undone)
+            plan = undo_plan(target, operations, self._workspace, self._outside.cache())
+            applied = self._apply(plan, None)
+            return Undone(target.id, applied.id, applied.pending)
+
+    # --- common ---------------------------------------------------------------------------------------------------
+
+    def recover(self) -> list[str]:
+        """Finish or take back what a crash left, unless somebody is at work; return a sentence about each."""
+        if not self._transactions.has_leftovers():
+            return []
+        try:
+            with workspace_lock(self.root, what="operation"):
+                return self._transactions.recover()
+        except (CreationInProgress, ForkloreError, OSError):
+            return []  # somebody is at work, or we may only read; whoever writes next will see to it
+
+    def listening(self, progress: Progress) -> Forklore:
+        """Return the same workspace with another listener for progress."""
+        other = object.__new__(Forklore)
+        other.__dict__.update(self.__dict__)
+        other._means = replace(self._means, progress=progress)  # a copy of ourselves
+        return other
+
+    def _apply(self, plan: Plan, read: Reading | None) -> Operation:
+        return self._transactions.apply(
+            plan,
+            operation_id=self._outside.new_operation_id(),
+            when=self._outside.timestamp(),
+            sources=read.files if read else None,
+        ).operation
+
+    def _stories(self) -> tuple[Story, ...]:
+        progress = self._means.progress.advance
+        return grow_stories(scan_chats(self._workspace, self._outside.cache(), progress))
+
+    def _story_of(self, address: str, stories: tuple[Story, ...]) -> Story:
+        for story in stories:
+            if any(timeline.chat == address for timeline in story.timelines):
+                return story
+        raise ChatUnreadable(f"{address!r} cannot be read.")
+
+
+def _book_of(read: Reading) -> Lorebook | None:
+    read.needs_header()
+    if read.book_missing:
+        raise ChatUnreadable(
+            f"The lorebook {read.book_name!r} is missing.", action="Put it back, or attach another one to the chat."
+        )
+    if read.book_damage:
+        raise ChatUnreadable(
+            f"The lorebook {read.book_name!r} cannot be read. {read.book_damage}", action="Restore it from a backup."
+        )
+    return read.parent.book
+
+
+def _to_undo(wanted: str | None, operations: list[Operation], undone: frozenset[str]) -> Operation:
+    if wanted is None:
+        for operation in operations:
+            if operation.undoes is None and operation.id not in undone:
+                return operation
+        raise OperationNotFound("There is nothing to undo.", action="Nothing was changed.")
+    fits = [operation for operation in operations if operation.id == wanted]
+    if not fits:
+        raise OperationNotFound(f"There is no operation {wanted!r}.")
+    if fits[0].id in undone:
+        raise UndoRefused(f"The operation {wanted!r} is undone already.", action="Nothing was changed.")
+    return fits[0]

@@ -1,0 +1,95 @@
+"""Opening a workspace: everything that reads the clock, the environment or a random number is wired here."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from forklore.app.forklore import Forklore, Outside
+from forklore.app.progress import Progress
+from forklore.app.settings import read_settings
+from forklore.checks.requirements import Policy
+from forklore.disk.disk import Disk
+from forklore.disk.transaction import FOLDER
+from forklore.disk.workspace import WorkspaceNotFound, find_workspace
+from forklore.errors import BadRequest
+from forklore.version import VERSION
+
+_USUAL_PLACES = (
+    ".",
+    "~/SillyTavern",
+    "~/Documents/SillyTavern",
+    "~/SillyTavern-Launcher/SillyTavern",
+    "~/Desktop/SillyTavern",
+    "~/Downloads/SillyTavern",
+    "C:/SillyTavern",
+    "/home/node/app",
+)
+
+
+def open_workspace(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    user: str | None = None,
+    policy: str | None = None,
+    progress: Progress | None = None,
+    disk: Disk | None = None,
+) -> Forklore:
+    """Open a SillyTavern folder (user, ``data`` or whole); finish or take back what a crash left in it.
+
+    Without *path* the environment's ``FORKLORE_DATA`` and then the usual places are tried.
+    """
+    root = find_workspace(Path(path), user) if path is not None else _search(user)
+    settings = read_settings(root / FOLDER / "settings.json")
+    if policy is not None:
+        if policy not in ("standard", "strict"):
+            raise BadRequest(f"There is no policy {policy!r}; there are standard and strict.")
+        chosen = Policy(policy == "strict", settings.policy.overrides)
+    else:
+        chosen = settings.policy
+    forklore = Forklore(root, settings, _outside(), policy=chosen, progress=progress, disk=disk)
+    forklore.recover()
+    return forklore
+
+
+def _search(user: str | None) -> Path:
+    if given := os.environ.get("FORKLORE_DATA"):
+        return find_workspace(Path(given), user)
+    for place in _USUAL_PLACES:
+        try:
+            return find_workspace(Path(place).expanduser(), user)
+        except WorkspaceNotFound:
+            continue
+    raise WorkspaceNotFound("No SillyTavern folder was found in the usual places.")
+
+
+def _outside() -> Outside:
+    return Outside(
+        now_ms=lambda: time.time_ns() // 1_000_000,
+        timestamp=lambda: datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        new_id=_new_id,
+        new_operation_id=_new_operation_id,
+        cache=_cache_folder,
+        version=VERSION,
+    )
+
+
+def _new_id() -> str:
+    import uuid  # noqa: PLC0415
+
+    return str(uuid.uuid4())
+
+
+def _new_operation_id() -> str:
+    """Return an id that sorts by time, to the microsecond, and differs between machines."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}-{os.urandom(2).hex()}"
+
+
+def _cache_folder() -> Path | None:
+    if given := os.environ.get("FORKLORE_CACHE"):
+        return Path(given)
+    import platformdirs  # noqa: PLC0415
+
+    return Path(platformdirs.user_cache_dir("forklore", appauthor=False))

@@ -1,0 +1,31 @@
+"""What long work tells while it goes on; the faces decide how it looks."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Hears of steps, of what was found in each, and of bytes and files done."""
+
+    def step(self, number: int, title: str) -> None:
+        """One of the four steps of a fork begins."""
+
+    def note(self, text: str, *, good: bool | None = None) -> None:
+        """Something was found or done in the current step; good, bad, or neither."""
+
+    def advance(self, done: int, total: int) -> None:
+        """So much of the current step is done."""
+
+
+class Silent:
+    """Nobody is listening."""
+
+    def step(self, number: int, title: str) -> None:
+        """Say nothing."""
+
+    def note(self, text: str, *, good: bool | None = None) -> None:
+        """Say nothing."""
+
+    def advance(self, done: int, total: int) -> None:
+        """Say nothing."""

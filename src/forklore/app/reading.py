@@ -1,0 +1,88 @@
+"""Reading one timeline: its chat, its lorebook, and what stands in the way of reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from forklore.channels.cut import Parent
+from forklore.disk.files import OpenFile
+from forklore.disk.workspace import ChatNotFound, ChatUnreadable, Workspace
+from forklore.formats.chat_facts import lorebook_name
+from forklore.formats.chat_jsonl import ChatDamaged
+from forklore.formats.lorebook_json import LorebookUnreadable, parse_lorebook
+from forklore.model.address import ChatAddress
+
+
+@dataclass
+class Reading:
+    """A timeline whose files are open, as far as they could be read."""
+
+    address: ChatAddress
+    parent: Parent
+    chat_path: str
+    files: dict[str, OpenFile] = field(default_factory=dict)
+    """The open files by their path in the workspace."""
+    damage: str = ""
+    book_name: str | None = None
+    book_path: str | None = None
+    book_missing: bool = False
+    book_damage: str = ""
+    also_active: tuple[str, ...] = ()
+
+    def needs_header(self) -> None:
+        """Raise ``CHAT_DAMAGED`` when the chat has no header that can be read."""
+        if self.damage:
+            raise ChatUnreadable(f"{str(self.address)!r} is damaged. {self.damage}")
+
+
+@contextmanager
+def reading(workspace: Workspace, address: ChatAddress) -> Iterator[Reading]:
+    """Open the timeline's files and read what every use case needs of them."""
+    path = workspace.chat_path(address)
+    read = Reading(address, None, path)  # type: ignore[arg-type]  # filled in below, once the files are open
+    try:
+        chat_file = _open(workspace.root / path, address)
+        read.files[path] = chat_file
+        chat = chat_file.chat
+        read.parent = Parent(chat, None)
+        try:
+            read.book_name = lorebook_name(chat.metadata)
+        except ChatDamaged as error:
+            read.damage = str(error)
+        if read.book_name is not None:
+            _read_book(workspace, read, read.book_name)
+        yield read
+    finally:
+        for file in read.files.values():
+            file.close()
+
+
+def _open(path: Path, address: ChatAddress) -> OpenFile:
+    try:
+        return OpenFile(path)
+    except FileNotFoundError as error:
+        raise ChatNotFound(f"There is no chat {str(address)!r} any more.") from error
+    except OSError as error:
+        raise ChatUnreadable(f"{str(address)!r} cannot be opened ({error.strerror}).") from error
+
+
+def _read_book(workspace: Workspace, read: Reading, name: str) -> None:
+    path = workspace.book_path(name)
+    try:
+        file = OpenFile(workspace.root / path)
+    except FileNotFoundError:
+        read.book_missing = True
+        return
+    except OSError as error:
+        read.book_damage = f"It cannot be opened ({error.strerror})."
+        return
+    read.files[path] = file
+    read.book_path = path
+    try:
+        read.parent = Parent(read.parent.chat, parse_lorebook(name, file.read()))
+    except (LorebookUnreadable, OSError) as error:
+        read.book_damage = str(error)
+    read.also_active = workspace.also_active(name, read.address)

@@ -1,0 +1,77 @@
+"""The workspace's settings: policy, requirements, names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from forklore.checks.requirements import REQUIREMENTS, Effect, Policy
+from forklore.errors import ForkloreError, Kind
+from forklore.model.names import NameTemplates
+
+
+class SettingsInvalid(ForkloreError):
+    """The settings file says something that makes no sense."""
+
+    code = "SETTINGS_INVALID"
+    kind = Kind.INVALID
+    action = "Correct or delete .forklore/settings.json; docs/reference/settings.md lists what it may say."
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the user decided for a workspace."""
+
+    policy: Policy = field(default_factory=Policy)
+    names: NameTemplates = field(default_factory=NameTemplates)
+
+
+def read_settings(path: Path) -> Settings:
+    """Return the settings in *path*; without a file everything is as usual."""
+    try:
+        stored = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return Settings()
+    except (OSError, ValueError) as error:
+        raise SettingsInvalid(f"The settings cannot be read ({error}).") from error
+    if not isinstance(stored, dict):
+        raise SettingsInvalid("The settings are not a JSON object.")
+    return Settings(
+        Policy(_is_strict(stored.get("policy", "standard")), _overrides(stored.get("requirements", {}))),
+        _templates(stored.get("names", {})),
+    )
+
+
+def _is_strict(policy: object) -> bool:
+    if policy not in ("standard", "strict"):
+        raise SettingsInvalid(f"policy is {policy!r}; it may be standard or strict.")
+    return policy == "strict"
+
+
+def _overrides(stored: object) -> Mapping[str, Effect]:
+    if not isinstance(stored, dict):
+        raise SettingsInvalid("requirements is not an object of codes.")
+    rows = {requirement.code: requirement for requirement in REQUIREMENTS}
+    effects = {effect.value: effect for effect in Effect}
+    overrides = {}
+    for code, value in stored.items():
+        if code not in rows:
+            raise SettingsInvalid(f"There is no requirement {code!r}.")
+        if value not in effects:
+            raise SettingsInvalid(f"{code} is {value!r}; it may be block, warn or ignore.")
+        if rows[code].indispensable and effects[value] is not Effect.BLOCK:
+            raise SettingsInvalid(f"{code} always blocks: without it no isolated fork can be made.")
+        overrides[code] = effects[value]
+    return overrides
+
+
+def _templates(stored: Any) -> NameTemplates:
+    known = ("checkpoint", "branch")
+    if not isinstance(stored, dict) or not all(isinstance(stored[key], str) for key in stored):
+        raise SettingsInvalid("names is not an object of texts.")
+    if unknown := set(stored) - set(known):
+        raise SettingsInvalid(f"There are no names for {', '.join(sorted(unknown))}.")
+    return NameTemplates(**stored)

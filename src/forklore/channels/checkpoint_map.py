@@ -1,0 +1,25 @@
+"""What the parent knows of its own forks, and what was recorded when it was forked itself."""
+
+from __future__ import annotations
+
+from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.model.plan import Drop, Edit, JsonPath
+
+_SPACE = "auto_recap"
+STATE_KEY = "auto_recap_checkpoint_state"
+MAP_PATH: JsonPath = (_SPACE, "checkpoint_lorebook_map")
+
+
+def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
+    """Leave the map with the parent: it lists the parent's forks, not this one's."""
+    space = parent.metadata.get(_SPACE)
+    if not isinstance(space, dict):
+        return Cut()
+    edits: tuple[Edit, ...] = (Drop(MAP_PATH, prune=1),) if MAP_PATH[1] in space else ()
+    others = set(space) - {MAP_PATH[1], "combined_recap"}
+    carried = (_SPACE,) if others and not point.is_head else ()
+    del earlier
+    return Cut(edits=edits, carried=carried)
+
+
+CHANNEL = Channel("checkpoint_map", frozenset({_SPACE, STATE_KEY}), _cut)

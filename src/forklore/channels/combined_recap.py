@@ -1,0 +1,42 @@
+"""The combined recap: one text over the first so many messages, kept in ``auto_recap``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.model.finding import Finding, Severity
+from forklore.model.plan import Drop
+
+_SPACE, _KEY = "auto_recap", "combined_recap"
+
+
+def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
+    del earlier
+    space = parent.metadata.get(_SPACE)
+    recap = space.get(_KEY) if isinstance(space, dict) else None
+    if not isinstance(recap, dict):
+        return Cut(record=_record({}))
+    count = recap.get("message_count")
+    if point.is_head or (isinstance(count, int) and count <= point.derived_upto + 1):
+        return Cut(value=recap, record=_record(recap))
+    finding = Finding(
+        "COMBINED_RECAP_LEFT_OUT",
+        Severity.WARNING,
+        "The combined recap is left out",
+        "Generate a combined recap in the new timeline if you use one",
+        f"It covers {count} messages, the fork has {point.at + 1}.",
+    )
+    edits = (Drop((_SPACE, _KEY), prune=1),)
+    return Cut(edits=edits, left_out=(_SPACE,), findings=(finding,), record=_record({}))
+
+
+def _record(recap: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "combined_recap_content": recap.get("content"),
+        "combined_recap_message_count": recap.get("message_count"),
+        "combined_recap_timestamp": recap.get("timestamp"),
+    }
+
+
+CHANNEL = Channel("combined_recap", frozenset({_SPACE}), _cut)

@@ -1,0 +1,82 @@
+"""What every channel is given and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forklore.formats.chat_jsonl import Chat
+from forklore.formats.json_text import item_texts, to_text
+from forklore.formats.lorebook_json import Lorebook
+from forklore.model.finding import Finding
+from forklore.model.plan import HEADER, Edit, JsonPath
+
+
+@dataclass(frozen=True, slots=True)
+class ForkPoint:
+    """Where a fork is cut off its parent, and what the new timeline is called."""
+
+    kind: str
+    at: int
+    is_head: bool
+    """Nothing of the parent lies after this point: no later message, and the last message is the one shown."""
+    derived_upto: int
+    """The last message whose text may have shaped the state: *at*, or one less when another swipe is chosen."""
+    chat_name: str
+    clone_name: str | None
+    parent_name: str
+    parent_timeline: str | None
+    timeline: str
+    integrity: str
+    made_at: int
+    """Milliseconds since 1970."""
+    program_version: str
+
+
+@dataclass(frozen=True)
+class Parent:
+    """The timeline a fork is made from, as it was read."""
+
+    chat: Chat
+    book: Lorebook | None
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The parent's ``chat_metadata``."""
+        return self.chat.metadata
+
+    def item_texts(self, path: JsonPath) -> list[str]:
+        """Return the items of an array in the metadata as they are written."""
+        return item_texts(to_text(self.chat.line_bytes(HEADER)), ("chat_metadata", *path))
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One channel, made to fit the fork."""
+
+    value: Any = None
+    """What requirements and later channels may ask of this one."""
+    edits: tuple[Edit, ...] = ()
+    """Changes to the fork's ``chat_metadata``; paths begin inside it."""
+    carried: tuple[str, ...] = ()
+    """Metadata keys that come from the present, because nothing tells what they were at the fork point."""
+    left_out: tuple[str, ...] = ()
+    """Metadata keys of which something lies after the fork point and is not taken along."""
+    findings: tuple[Finding, ...] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """What the fork's state record says about this channel."""
+
+
+Earlier = Mapping[str, Cut]
+"""The cuts of the channels that stand before this one in the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One kind of state a timeline carries, with its own rule for being cut at a message."""
+
+    name: str
+    keys: frozenset[str]
+    """The top-level ``chat_metadata`` keys this channel looks after."""
+    cut: Callable[[Parent, ForkPoint, Earlier], Cut]

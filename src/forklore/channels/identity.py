@@ -1,0 +1,44 @@
+"""Identity: a fork is nobody else, knows its parent and says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.formats.json_text import encode
+from forklore.model.plan import Put
+
+KEY = "forklore"
+FORMAT = 1
+
+
+def own_identity(metadata: Mapping[str, Any], chat_name: str) -> Mapping[str, Any] | None:
+    """Return what Forklore wrote about this very chat; None when it wrote nothing or it was inherited by copying."""
+    identity = metadata.get(KEY)
+    if isinstance(identity, dict) and identity.get("chat") == chat_name:
+        return identity
+    return None
+
+
+def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
+    del parent, earlier
+    identity = {
+        "format": FORMAT,
+        "timeline": point.timeline,
+        "chat": point.chat_name,
+        "kind": point.kind,
+        "parent": point.parent_name,
+        "parent_timeline": point.parent_timeline,
+        "message": point.at,
+    }
+    return Cut(
+        value=identity,
+        edits=(
+            Put(("main_chat",), encode(point.parent_name)),
+            Put(("integrity",), encode(point.integrity)),
+        ),
+    )
+
+
+CHANNEL = Channel("identity", frozenset({KEY, "integrity", "main_chat"}), _cut)

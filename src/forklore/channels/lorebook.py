@@ -1,0 +1,162 @@
+"""The lorebook: a byte copy at the head, the last trustworthy scene snapshot in the past."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.channels.queue import emptied
+from forklore.channels.scenes import Scene, snapshot_before
+from forklore.formats.json_text import apply_edits, encode, escape_lone_surrogates, to_bytes, to_text
+from forklore.formats.lorebook_json import QUEUE_COMMENT, EntryOutline, Lorebook, parse_lorebook, retitled
+from forklore.model.plan import Edit, Put
+
+_KEY = "world_info"
+_NOT_OF_THE_ENTRY = {"world", "strategy", "keysecondary"}  # snapshots add the first two and always empty the third
+_UNNAMED = "(unnamed)"
+
+
+@dataclass(frozen=True, slots=True)
+class BookCut:
+    """The book of the fork."""
+
+    source: str
+    """``live``, ``scene-snapshot``, ``present`` or ``none``; ``history`` is for a later capability."""
+    outline: tuple[EntryOutline, ...] = ()
+    data: bytes | None = None
+    """The clone's bytes where they differ from the parent's book; None: the same bytes."""
+    scene: Scene | None = None
+
+
+def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
+    del earlier
+    book = parent.book
+    if book is None or point.clone_name is None:
+        return Cut(BookCut("none"))
+    if point.is_head:
+        cut = _whole(book, point.clone_name, "live")
+    elif scene := snapshot_before(parent.chat, point.derived_upto):
+        data = _compose(book, scene, point.clone_name)
+        cut = BookCut("scene-snapshot", parse_lorebook(point.clone_name, data).outline, data, scene)
+    else:
+        cut = _whole(_with_idle_queue(book), point.clone_name, "present")
+    return Cut(cut, edits=(Put((_KEY,), encode(point.clone_name)),))
+
+
+def _whole(book: Lorebook, clone: str, source: str) -> BookCut:
+    return BookCut(
+        source, book.outline, retitled(book, clone) if book.title is not None or source == "present" else None
+    )
+
+
+def _with_idle_queue(book: Lorebook) -> Lorebook:
+    """Return the book with an empty queue: what waits in the present has no place in the past."""
+    edits: list[Edit] = [
+        Put(("entries", entry.key, "content"), encode(emptied(entry.content)))
+        for entry in book.queue_entries
+        if entry.content and emptied(entry.content) != entry.content
+    ]
+    if not edits:
+        return book
+    return parse_lorebook(book.name, to_bytes(apply_edits(to_text(book.data), edits).text))
+
+
+def _compose(book: Lorebook, scene: Scene, clone: str) -> bytes:
+    """Return the book as it was after *scene*: its entries from the snapshot, all else from the live book."""
+    twins = _live_entries(book)
+    entries: dict[str, Any] = {}
+    for old in scene.snapshot:
+        key, live = twins.get((old.get("uid"), _comment(old)), (None, None))
+        entries[_free_key(entries, key or str(old.get("uid")))] = _as_it_was(old, live)
+    ordered = dict(sorted(entries.items(), key=lambda item: _key_order(item[0])))
+    for outline in book.queue_entries:
+        live = book.entries[outline.key]
+        ordered[_free_key(ordered, outline.key)] = {**live, "content": emptied(str(live.get("content") or ""))}
+    whole = {**book.content, "entries": ordered}
+    if "name" in whole:
+        whole["name"] = clone
+    # Laid out as SillyTavern writes a book.
+    return to_bytes(escape_lone_surrogates(json.dumps(whole, ensure_ascii=False, indent=4)))
+
+
+def _live_entries(book: Lorebook) -> dict[tuple[Any, str], tuple[str, Mapping[str, Any]]]:
+    return {
+        (entry.get("uid"), _comment(entry)): (key, entry)
+        for key, entry in book.entries.items()
+        if isinstance(entry, dict) and entry.get("comment") != QUEUE_COMMENT
+    }
+
+
+def _comment(entry: Mapping[str, Any]) -> str:
+    comment = entry.get("comment")
+    return comment if isinstance(comment, str) and comment != _UNNAMED else ""
+
+
+def _as_it_was(old: Mapping[str, Any], live: Mapping[str, Any] | None) -> dict[str, Any]:
+    kept = {key: value for key, value in old.items() if key not in _NOT_OF_THE_ENTRY}
+    return {**(live if live is not None else _TEMPLATE), **kept, "comment": _comment(old)}
+
+
+def _free_key(entries: Mapping[str, Any], wanted: str) -> str:
+    """Return *wanted*, or where two entries claim one place the lowest free number; UIDs are never changed."""
+    if wanted not in entries:
+        return wanted
+    number = 0
+    while str(number) in entries:
+        number += 1
+    return str(number)
+
+
+def _key_order(key: str) -> tuple[int, int, str]:
+    return (0, int(key), key) if key.isdecimal() else (1, 0, key)
+
+
+_TEMPLATE: dict[str, Any] = {
+    "uid": None,
+    "key": [],
+    "keysecondary": [],
+    "comment": "",
+    "content": "",
+    "constant": False,
+    "vectorized": False,
+    "selective": True,
+    "selectiveLogic": 0,
+    "addMemo": False,
+    "order": 100,
+    "position": 0,
+    "disable": False,
+    "ignoreBudget": False,
+    "excludeRecursion": False,
+    "preventRecursion": False,
+    "matchPersonaDescription": False,
+    "matchCharacterDescription": False,
+    "matchCharacterPersonality": False,
+    "matchCharacterDepthPrompt": False,
+    "matchScenario": False,
+    "matchCreatorNotes": False,
+    "delayUntilRecursion": 0,
+    "probability": 100,
+    "useProbability": True,
+    "depth": 4,
+    "outletName": "",
+    "group": "",
+    "groupOverride": False,
+    "groupWeight": 100,
+    "scanDepth": None,
+    "caseSensitive": None,
+    "matchWholeWords": None,
+    "useGroupScoring": None,
+    "automationId": "",
+    "role": 0,
+    "sticky": None,
+    "cooldown": None,
+    "delay": None,
+    "triggers": [],
+}
+"""A new entry as SillyTavern makes it, for entries of a snapshot that the live book has no more."""
+
+
+CHANNEL = Channel("lorebook", frozenset({_KEY}), _cut)

@@ -1,0 +1,126 @@
+"""The operation queue of ST-Auto-Recap: an entry of the lorebook whose content is JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forklore.formats.json_text import NotJson, apply_edits, encode, parse_object
+from forklore.formats.lorebook_json import Lorebook
+from forklore.model.plan import Put
+
+BUSY = ("pending", "in_progress", "retrying")
+"""The states of an operation that is not over; completed, failed and cancelled ones are leftovers."""
+
+
+class QueueUnreadable(ValueError):
+    """The queue entry is garbled, or there are two."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedOperation:
+    """One operation of the queue."""
+
+    operation_id: str
+    type: str
+    status: str
+    target: str
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it still has to do something."""
+        return self.status in BUSY
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the operation as ``queue --json`` shows it."""
+        return {"id": self.operation_id, "type": self.type, "status": self.status, "target": self.target}
+
+    def __str__(self) -> str:
+        return f"{self.type} ({self.target})" if self.target else self.type
+
+
+def read_queue(book: Lorebook | None) -> tuple[QueuedOperation, ...]:
+    """Return the operations in the book's queue; raises ``QueueUnreadable``."""
+    entries = book.queue_entries if book else ()
+    if not entries:
+        return ()
+    if len(entries) > 1:
+        raise QueueUnreadable(f"The lorebook has {len(entries)} operation queues.")
+    content = entries[0].content
+    if content is None or not content.strip():
+        return ()
+    try:
+        queue = parse_object(content).get("queue", [])
+    except NotJson as error:
+        raise QueueUnreadable(f"The operation queue is not readable JSON ({error}).") from error
+    if not isinstance(queue, list) or not all(isinstance(operation, dict) for operation in queue):
+        raise QueueUnreadable("The operation queue is not a list of operations.")
+    return tuple(_operation(operation) for operation in queue)
+
+
+def _operation(operation: Mapping[str, Any]) -> QueuedOperation:
+    status = operation.get("status")
+    return QueuedOperation(
+        str(operation.get("id", "")),
+        str(operation.get("type", "unknown")),
+        # An operation whose state nobody can read may still run: it counts as waiting.
+        status if isinstance(status, str) else "pending",
+        _target(operation),
+    )
+
+
+def _target(operation: Mapping[str, Any]) -> str:
+    """Return what the operation works on, as a person would say it: an entity if it has one, else a message."""
+    params, metadata = _object(operation.get("params")), _object(operation.get("metadata"))
+    for where, key in (
+        (metadata, "entry_comment"),
+        (metadata, "entry_name"),
+        (_object(params.get("entryData")), "comment"),
+        (params, "entryName"),
+        (params, "comment"),
+        (params, "entryUid"),
+        (params, "resolvedUid"),
+        (params, "entityId"),
+    ):
+        if where.get(key) not in (None, ""):
+            return f'entity: "{where[key]}"'
+    for where, key in (
+        (params, "index"),
+        (params, "messageIndex"),
+        (params, "endIndex"),
+        (metadata, "scene_index"),
+        (metadata, "message_index"),
+    ):
+        if isinstance(where.get(key), int):
+            return f"message {where[key]}"
+    return ""
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def emptied(content: str) -> str:
+    """Return the content of a queue entry with nothing in the queue."""
+    try:
+        queue = parse_object(content)
+    except NotJson:
+        return content
+    if not queue.get("queue"):
+        return content
+    return json.dumps({**queue, "queue": [], "current_operation_id": None}, ensure_ascii=False, indent=2)
+
+
+def cancelled(content: str, ids: frozenset[str]) -> str:
+    """Return the content of a queue entry with the operations *ids* cancelled."""
+    queue = parse_object(content)
+    edits = [
+        Put(("queue", number, "status"), encode("cancelled"))
+        for number, operation in enumerate(queue["queue"])
+        if str(operation.get("id", "")) in ids
+    ]
+    if queue.get("current_operation_id") in ids:
+        edits.append(Put(("current_operation_id",), "null"))
+    return apply_edits(content, edits).text

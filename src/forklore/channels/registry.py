@@ -1,0 +1,102 @@
+"""Registries: lists of entities inside the lorebook, and their cache in the chat's metadata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.formats.json_text import encode
+from forklore.formats.lorebook_json import REGISTRY_PREFIX, EntryOutline
+from forklore.model.plan import Edit, Put
+
+_KEY = "auto_lorebooks"
+_UID = re.compile(r"^uid\s*[=:]\s*(\d+)$", re.IGNORECASE)
+_NONE = "—"
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryLine:
+    """One entity that a registry lists."""
+
+    type: str
+    uid: int
+    name: str
+    aliases: tuple[str, ...]
+    synopsis: str
+
+    def to_cache(self) -> dict[str, Any]:
+        """Return the record that ST-Auto-Recap keeps of this line in the chat's metadata."""
+        return {
+            "uid": self.uid,
+            "id": str(self.uid),
+            "type": self.type,
+            "name": self.name,
+            "comment": self.name,
+            "synopsis": self.synopsis,
+            "aliases": list(self.aliases),
+        }
+
+
+def registry_lines(outline: Iterable[EntryOutline]) -> Iterator[RegistryLine]:
+    """Yield every line of every registry among the entries; lines without a UID are no items."""
+    for entry in outline:
+        if entry.comment.startswith(REGISTRY_PREFIX):
+            kind = entry.comment.removeprefix(REGISTRY_PREFIX)
+            for line in (entry.content or "").split("\n"):
+                if item := _parse_line(kind, line):
+                    yield item
+
+
+def _parse_line(kind: str, line: str) -> RegistryLine | None:
+    line = line.strip()
+    if not line.startswith("-"):
+        return None
+    uid: int | None = None
+    fields: dict[str, str] = {}
+    for part in line[1:].split("|"):
+        if match := _UID.match(part.strip()):
+            uid = int(match[1])
+        else:
+            key, _, value = part.partition(":")
+            value = value.strip()
+            fields.setdefault(key.strip().lower(), "" if value == _NONE else value)
+    if uid is None:
+        return None
+    aliases = tuple(alias.strip() for alias in fields.get("aliases", "").split(";") if alias.strip())
+    return RegistryLine(kind, uid, fields.get("name", ""), aliases, fields.get("synopsis", ""))
+
+
+def broken_lines(outline: Iterable[EntryOutline]) -> Iterator[str]:
+    """Yield, for each registry line that names a missing or another entry, a sentence about it."""
+    outline = tuple(outline)
+    comments = {entry.uid: entry.comment for entry in outline if entry.uid is not None}
+    seen: set[int] = set()
+    for line in registry_lines(outline):
+        where = f"The {line.type} registry lists UID {line.uid} as {line.name!r}"
+        comment = comments.get(line.uid)
+        if comment is None:
+            yield f"{where}, but the book has no such entry."
+        elif line.name != comment:
+            yield f"{where}, but that entry is {comment!r}."
+        elif line.uid in seen:
+            yield f"{where} a second time."
+        seen.add(line.uid)
+
+
+def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
+    cache = parent.metadata.get(_KEY)
+    if not isinstance(cache, dict) or point.clone_name is None:
+        return Cut()
+    edits: list[Edit] = []
+    if "lorebookName" in cache:
+        edits.append(Put((_KEY, "lorebookName"), encode(point.clone_name)))
+    if not point.is_head and isinstance(cache.get("registry"), dict):
+        index = {str(line.uid): line.to_cache() for line in registry_lines(earlier["lorebook"].value.outline)}
+        edits.append(Put((_KEY, "registry", "index"), encode(index)))
+    return Cut(edits=tuple(edits))
+
+
+CHANNEL = Channel("registry", frozenset({_KEY}), _cut)

@@ -1,0 +1,101 @@
+"""The running recap: numbered versions, each covering the story up to a scene break."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.formats.json_text import encode
+from forklore.model.plan import Put
+
+KEY = "auto_recap_running_scene_recaps"
+
+
+@dataclass(frozen=True, slots=True)
+class RunningRecap:
+    """The running recap of a timeline; version numbers are names, not places in the list."""
+
+    versions: tuple[Mapping[str, Any], ...] = ()
+    current_version: int | None = None
+    chat_id: str | None = None
+
+    @property
+    def current(self) -> Mapping[str, Any] | None:
+        """The current version, found by its number."""
+        for version in self.versions:
+            if version.get("version") == self.current_version and self.current_version is not None:
+                return version
+        return None
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of all versions."""
+        return tuple(v["version"] for v in self.versions if isinstance(v.get("version"), int))
+
+
+def read_running_recap(metadata: Mapping[str, Any]) -> RunningRecap:
+    """Return the running recap in *metadata*; empty when there is none or it is of an unknown shape."""
+    stored = metadata.get(KEY)
+    if not isinstance(stored, dict):
+        return RunningRecap()
+    versions = stored.get("versions")
+    current, chat_id = stored.get("current_version"), stored.get("chat_id")
+    return RunningRecap(
+        tuple(v for v in versions if isinstance(v, dict)) if isinstance(versions, list) else (),
+        current if isinstance(current, int) else None,
+        chat_id if isinstance(chat_id, str) else None,
+    )
+
+
+def _is_inside(version: object, upto: int) -> bool:
+    """Whether everything a version was made from lies within the messages 0…*upto*; unknown counts as outside."""
+    index = version.get("new_scene_index") if isinstance(version, dict) else None
+    return isinstance(index, int) and index <= upto
+
+
+def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
+    del earlier
+    stored = parent.metadata.get(KEY)
+    recap = read_running_recap(parent.metadata)
+    edits = []
+    if isinstance(stored, dict):
+        edits.append(Put((KEY, "chat_id"), encode(point.chat_name)))
+        if not point.is_head and isinstance(stored.get("versions"), list):
+            texts = parent.item_texts((KEY, "versions"))
+            inside = [_is_inside(version, point.derived_upto) for version in stored["versions"]]
+            kept = tuple(v for v, keep in zip(stored["versions"], inside, strict=True) if keep)
+            recap = _select(kept, recap.current_version)
+            edits.append(Put((KEY, "current_version"), encode(recap.current_version or 0)))
+            if not all(inside):
+                kept_texts = (text for text, keep in zip(texts, inside, strict=True) if keep)
+                edits.append(Put((KEY, "versions"), f"[{','.join(kept_texts)}]"))
+    return Cut(value=recap, edits=tuple(edits), record=_record(recap))
+
+
+def upto(recap: RunningRecap, message: int) -> RunningRecap:
+    """Return the running recap as it was at a message."""
+    return _select(tuple(v for v in recap.versions if _is_inside(v, message)), recap.current_version)
+
+
+def _select(versions: tuple[Mapping[str, Any], ...], current: int | None) -> RunningRecap:
+    """Return the kept versions with the current one if it is among them, else the highest; numbers never change."""
+    kept = RunningRecap(versions, current)
+    if kept.current is None:
+        kept = RunningRecap(versions, max(kept.numbers, default=None))
+    return kept
+
+
+def _record(recap: RunningRecap) -> dict[str, Any]:
+    current = recap.current
+    return {
+        "has_running_recap": current is not None,
+        "running_recap_version": recap.current_version if current is not None else None,
+        "running_recap_content": current.get("content") if current is not None else None,
+        "running_recap_scene_count": (current.get("scene_count") or 0) if current is not None else 0,
+        "running_recap_versions": list(recap.versions),
+    }
+
+
+CHANNEL = Channel("running_recap", frozenset({KEY}), _cut)

@@ -1,0 +1,1 @@
+"""Requirements before a fork."""

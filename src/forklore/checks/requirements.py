@@ -1,0 +1,360 @@
+"""What must (blocks) or should (warns) hold before a fork.
+
+A new requirement is one function and one row in the table at the end; nothing else changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from forklore.channels.cut import Cut, Parent
+from forklore.channels.lorebook import BookCut
+from forklore.channels.queue import QueuedOperation, QueueUnreadable, read_queue
+from forklore.channels.registry import broken_lines
+from forklore.channels.running_recap import RunningRecap
+from forklore.channels.scenes import Scene, has_recap_messages, mid_flight
+from forklore.formats.chat_jsonl import Chat
+from forklore.formats.lorebook_json import REGISTRY_PREFIX
+from forklore.model.finding import Finding, Report, ReportState, Severity
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A fork somebody wants to make, as far as it could be read."""
+
+    address: str
+    kind: str
+    at: int | None
+    parent: Parent | None
+    cuts: Mapping[str, Cut] = field(default_factory=dict)
+    """Every channel, cut at the message; empty when the message or the chat is not there to be cut."""
+    damage: str = ""
+    """Why the chat cannot be read."""
+    book_name: str | None = None
+    book_missing: bool = False
+    book_damage: str = ""
+    also_active: tuple[str, ...] = ()
+    """Where else the chat's book is active, in words."""
+
+    @property
+    def chat(self) -> Chat | None:
+        """The parent's chat."""
+        return self.parent.chat if self.parent else None
+
+    @property
+    def scene(self) -> Scene | None:
+        """What the message says about a scene."""
+        return self.cuts["scenes"].value if self.cuts else None
+
+    @property
+    def running(self) -> RunningRecap | None:
+        """The running recap, as cut."""
+        return self.cuts["running_recap"].value if self.cuts else None
+
+    @property
+    def book(self) -> BookCut | None:
+        """The lorebook, as cut."""
+        return self.cuts["lorebook"].value if self.cuts else None
+
+    def queue(self) -> tuple[QueuedOperation, ...]:
+        """Return the live queue: work in the present changes the book that a fork is made from."""
+        return read_queue(self.parent.book if self.parent else None)
+
+    def uses_recaps(self) -> bool:
+        """Whether the chat has data of ST-Auto-Recap; keys that Forklore writes do not count."""
+        if self.parent is None or self.damage:
+            return False
+        metadata = self.parent.metadata
+        space = metadata.get("auto_recap")
+        others = set(space) - {"checkpoint_lorebook_map"} if isinstance(space, dict) else set()
+        if others or any(metadata.get(key) for key in _RECAP_KEYS):
+            return True
+        if self.parent.book and any(entry.comment.startswith(REGISTRY_PREFIX) for entry in self.parent.book.outline):
+            return True
+        return bool(self.parent.book and self.parent.book.queue_entries) or has_recap_messages(self.parent.chat)
+
+
+_RECAP_KEYS = ("auto_recap_running_scene_recaps", "auto_lorebooks", "autoLorebooks", "auto_lorebooks_processed_recaps")
+
+Found = Iterator[tuple[str, str, str]]
+"""What a requirement yields when it does not hold: message, action, details."""
+
+
+def _message_exists(subject: Subject) -> Found:
+    chat = subject.chat
+    if chat is None or subject.damage:
+        return
+    if subject.at is None:
+        yield "Message not found", "Write a message first", "The chat has no messages yet."
+    elif not chat.has(subject.at):
+        last = f"The last one is {chat.last}." if chat.last is not None else "The chat has no messages yet."
+        yield f"Message not found: there is no message {subject.at}", "Choose a message of the chat", last
+
+
+def _chat_is_whole(subject: Subject) -> Found:
+    if subject.damage:
+        yield "The chat file is damaged", _MEND_CHAT, subject.damage
+    elif subject.chat and subject.chat.lines.odd_lines:
+        odd = subject.chat.lines.odd_lines
+        lines = ", ".join(str(line + 1) for line in odd[:10]) + (" …" if len(odd) > 10 else "")
+        yield "The chat file is damaged", _MEND_CHAT, f"Not messages: line {lines}."
+
+
+_MEND_CHAT = "Restore the chat from SillyTavern's backups, or mend the line; opening it there would drop the line"
+
+
+def _queue_is_idle(subject: Subject) -> Found:
+    try:
+        busy = [operation for operation in subject.queue() if operation.is_busy]
+    except QueueUnreadable:
+        return
+    if busy:
+        counts = [
+            f"{sum(operation.status == status for operation in busy)} {word}"
+            for status, word in (("pending", "pending"), ("in_progress", "in progress"), ("retrying", "retrying"))
+            if status != "retrying" or any(operation.status == status for operation in busy)
+        ]
+        operations = "operation" if len(busy) == 1 else "operations"
+        yield (
+            f"Cannot create {subject.kind}: {len(busy)} {operations} in queue. Please wait for queue to finish.",
+            "Wait for all operations to complete",
+            f"({', '.join(counts)}): " + "; ".join(str(operation) for operation in busy),
+        )
+
+
+def _queue_is_readable(subject: Subject) -> Found:
+    try:
+        subject.queue()
+    except QueueUnreadable as error:
+        yield "The operation queue cannot be read", "Let ST-Auto-Recap write its queue anew, then try again", str(error)
+
+
+def _lorebook_is_there(subject: Subject) -> Found:
+    if subject.book_missing:
+        yield (
+            f"The lorebook {subject.book_name!r} is missing",
+            "Put the lorebook back, or attach another one to the chat in SillyTavern",
+            "The chat names it, but there is no such file, so the fork could not be isolated.",
+        )
+
+
+def _lorebook_is_readable(subject: Subject) -> Found:
+    if subject.book_damage:
+        yield (
+            f"The lorebook {subject.book_name!r} cannot be read",
+            "Restore the lorebook from a backup, then try again",
+            subject.book_damage,
+        )
+
+
+def _is_scene_break(subject: Subject) -> Found:
+    if subject.scene and not subject.scene.is_break:
+        yield (
+            "Message is not a scene break",
+            "Mark this message as a scene break",
+            "Use the clapperboard button to create scene break",
+        )
+
+
+def _scene_has_recap(subject: Subject) -> Found:
+    if subject.scene and not subject.scene.recap:
+        yield "Scene has no recap", "Generate scene recap", "Open scene break panel and click Generate"
+
+
+def _lorebook_work_is_done(subject: Subject) -> Found:
+    scene = subject.scene
+    if scene and scene.is_break and scene.recap and not scene.lorebook_is_done:
+        yield (
+            "The scene's lorebook work is not finished",
+            "Let ST-Auto-Recap finish the scene's lorebook entries",
+            "No lorebook entry was activated for this scene.",
+        )
+
+
+def _running_recap_exists(subject: Subject) -> Found:
+    if subject.running and subject.running.current is None:
+        yield (
+            "No running scene recap",
+            "Generate running scene recap",
+            "Open extension settings and generate running recap",
+        )
+
+
+def _scene_is_in_running_recap(subject: Subject) -> Found:
+    current = subject.running.current if subject.running else None
+    if current is None or subject.at is None:
+        return
+    ends = current.get("new_scene_index")
+    if isinstance(ends, int) and ends < subject.at:
+        yield (
+            "The running recap ends before this message",
+            "Combine the scene with the running recap",
+            f"Version {current.get('version')} covers the story up to message {ends}.",
+        )
+
+
+def _no_recap_in_progress(subject: Subject) -> Found:
+    if subject.chat is None or subject.at is None or not subject.cuts:
+        return
+    unfinished = list(mid_flight(subject.chat, upto=subject.at))
+    if not unfinished and subject.scene and subject.scene.recap and subject.scene.recap_is_unfinished:
+        unfinished = [subject.at]
+    if unfinished:
+        where = ", ".join(str(number) for number in unfinished[:10])
+        yield (
+            "A scene recap is being made, or was interrupted",
+            "Wait for the recap, or generate it again",
+            f"Unfinished at message {where}.",
+        )
+
+
+def _something_is_visible(subject: Subject) -> Found:
+    chat, at = subject.chat, subject.at
+    if chat is None or at is None or not subject.cuts:
+        return
+    if all(chat.is_hidden(number) for number in range(at, -1, -1)):
+        yield (
+            "Every message of the fork is hidden from the model",
+            "Make the fork with --show-last-scene",
+            "ST-Auto-Recap hides the messages it has summarised.",
+        )
+
+
+def _lorebook_is_active_once(subject: Subject) -> Found:
+    if subject.also_active:
+        yield (
+            f"The lorebook {subject.book_name!r} is also active elsewhere",
+            "Switch it off there, so that only this chat uses it",
+            f"Active {', '.join(subject.also_active)}: the fork would read both that book and its own copy.",
+        )
+
+
+def _lorebook_is_of_that_time(subject: Subject) -> Found:
+    if subject.book and subject.book.source == "present":
+        yield (
+            "The lorebook is the one of the present",
+            "Look through the fork's lorebook for what has not happened yet",
+            f"No scene snapshot was kept up to message {subject.at}.",
+        )
+
+
+def _registries_are_sound(subject: Subject) -> Found:
+    broken = list(broken_lines(subject.book.outline)) if subject.book else []
+    if broken:
+        more = f" … and {len(broken) - 10} more." if len(broken) > 10 else ""
+        yield (
+            "A registry names a wrong or missing lorebook entry",
+            "Mend the registry line in the lorebook",
+            " ".join(broken[:10]) + more,
+        )
+
+
+def _a_lorebook_is_attached(subject: Subject) -> Found:
+    if subject.parent and not subject.damage and subject.book_name is None:
+        yield "No lorebook attached to current chat", "Attach a lorebook if the story should have one", ""
+
+
+class Effect(Enum):
+    """What a requirement that does not hold does to a fork."""
+
+    BLOCK = "block"
+    WARN = "warn"
+    IGNORE = "ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One row of the table: what is asked for, and what follows when it does not hold."""
+
+    code: str
+    holds: Callable[[Subject], Found]
+    standard: Effect
+    strict: Effect
+    recaps_only: bool = False
+    """Left out for chats that have no data of ST-Auto-Recap."""
+    indispensable: bool = False
+    """Without it no isolated fork can be made, so no setting can lower it."""
+
+
+_BLOCK, _WARN = Effect.BLOCK, Effect.WARN
+
+REQUIREMENTS: tuple[Requirement, ...] = (
+    Requirement("MESSAGE_NOT_FOUND", _message_exists, _BLOCK, _BLOCK, indispensable=True),
+    Requirement("CHAT_DAMAGED", _chat_is_whole, _BLOCK, _BLOCK, indispensable=True),
+    Requirement("LOREBOOK_MISSING", _lorebook_is_there, _BLOCK, _BLOCK, indispensable=True),
+    Requirement("LOREBOOK_UNREADABLE", _lorebook_is_readable, _BLOCK, _BLOCK, indispensable=True),
+    Requirement("QUEUE_NOT_EMPTY", _queue_is_idle, _BLOCK, _BLOCK),
+    Requirement("QUEUE_UNREADABLE", _queue_is_readable, _BLOCK, _BLOCK),
+    Requirement("NO_SCENE_BREAK", _is_scene_break, _WARN, _BLOCK, recaps_only=True),
+    Requirement("NO_SCENE_RECAP", _scene_has_recap, _WARN, _BLOCK, recaps_only=True),
+    Requirement("NO_LOREBOOK_ENTRY", _lorebook_work_is_done, _WARN, _BLOCK, recaps_only=True),
+    Requirement("NO_RUNNING_RECAP", _running_recap_exists, _WARN, _BLOCK, recaps_only=True),
+    Requirement("SCENE_NOT_IN_RUNNING_RECAP", _scene_is_in_running_recap, _WARN, _BLOCK, recaps_only=True),
+    Requirement("RECAP_IN_PROGRESS", _no_recap_in_progress, _WARN, _BLOCK, recaps_only=True),
+    Requirement("HISTORY_HIDDEN", _something_is_visible, _WARN, _WARN),
+    Requirement("LOREBOOK_ALSO_ACTIVE", _lorebook_is_active_once, _WARN, _WARN),
+    Requirement("LOREBOOK_FROM_PRESENT", _lorebook_is_of_that_time, _WARN, _WARN),
+    Requirement("REGISTRY_BROKEN", _registries_are_sound, _WARN, _WARN, recaps_only=True),
+    Requirement("NO_LOREBOOK", _a_lorebook_is_attached, _WARN, _WARN, recaps_only=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Which requirements block: the standard or the strict column, with rows overridden by a setting."""
+
+    strict: bool = False
+    overrides: Mapping[str, Effect] = field(default_factory=dict)
+
+    def effect(self, requirement: Requirement) -> Effect:
+        """Return what follows when *requirement* does not hold."""
+        usual = requirement.strict if self.strict else requirement.standard
+        return self.overrides.get(requirement.code, usual)
+
+
+def check(subject: Subject, policy: Policy) -> Report:
+    """Hold *subject* against every requirement and report all problems at once."""
+    found: list[Finding] = []
+    uses_recaps: bool | None = None
+    for requirement in REQUIREMENTS:
+        effect = policy.effect(requirement)
+        if effect is Effect.IGNORE:
+            continue
+        if requirement.recaps_only:
+            if uses_recaps is None:
+                uses_recaps = subject.uses_recaps()
+            if not uses_recaps:
+                continue
+        severity = Severity.ERROR if effect is Effect.BLOCK else Severity.WARNING
+        found.extend(
+            Finding(requirement.code, severity, message, action, details)
+            for message, action, details in requirement.holds(subject)
+        )
+    found.extend(replace(f, severity=Severity.WARNING) for cut in subject.cuts.values() for f in cut.findings)
+    return Report(
+        subject.address,
+        subject.at,
+        tuple(f for f in found if f.severity is Severity.ERROR),
+        tuple(f for f in found if f.severity is Severity.WARNING),
+        _state(subject),
+    )
+
+
+def _state(subject: Subject) -> ReportState:
+    try:
+        idle = not any(operation.is_busy for operation in subject.queue())
+    except QueueUnreadable:
+        idle = False
+    scene, running = subject.scene, subject.running
+    return ReportState(
+        queue_empty=idle,
+        has_scene_break=bool(scene and scene.is_break),
+        has_scene_recap=bool(scene and scene.recap),
+        has_running_recap=bool(running and running.current is not None),
+        message_index=subject.at,
+    )
+
+
+__all__ = ["REQUIREMENTS", "Effect", "Policy", "Requirement", "Subject", "check"]

@@ -1,0 +1,21 @@
+"""Which of a timeline's scene breaks are ready for a fork."""
+
+from __future__ import annotations
+
+from forklore.channels.cut import Cut
+from forklore.channels.running_recap import RunningRecap, upto
+from forklore.channels.scenes import Scene
+from forklore.checks.requirements import REQUIREMENTS, Subject
+
+_OF_A_SCENE = {"NO_SCENE_RECAP", "NO_LOREBOOK_ENTRY", "NO_RUNNING_RECAP", "SCENE_NOT_IN_RUNNING_RECAP"}
+
+
+def missing_at_scene(scene: Scene, running: RunningRecap) -> tuple[str, ...]:
+    """Return the codes of what a fork at this scene break would miss; empty when it is ready."""
+    cuts = {"scenes": Cut(scene), "running_recap": Cut(upto(running, scene.message)), "lorebook": Cut()}
+    subject = Subject("", "checkpoint", scene.message, None, cuts)
+    return tuple(
+        requirement.code
+        for requirement in REQUIREMENTS
+        if requirement.code in _OF_A_SCENE and any(True for _ in requirement.holds(subject))
+    )

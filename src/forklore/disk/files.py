@@ -1,0 +1,93 @@
+"""Files that are open for reading: a fixed content with a fingerprint."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from forklore.disk.disk import fingerprint, read_at
+from forklore.errors import ForkloreError, Kind
+from forklore.formats.chat_jsonl import SCAN_BYTES, Chat, index_lines
+from forklore.model.plan import Fingerprint
+
+_O_BINARY = getattr(os, "O_BINARY", 0)
+
+
+class ContextChanged(ForkloreError):
+    """A file changed while a fork was being made from it."""
+
+    code = "CONTEXT_CHANGED"
+    kind = Kind.CONFLICT
+    action = "Wait until the reply is complete, then try again. Nothing was changed."
+
+
+class OpenFile:
+    """A file that is open for reading; SillyTavern replaces files as a whole, so its content stays what it is."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file; raises what ``os.open`` raises."""
+        self.path = path
+        self.descriptor = os.open(path, os.O_RDONLY | _O_BINARY)
+        self.stat = os.fstat(self.descriptor)
+        self.fingerprint: Fingerprint = fingerprint(self.stat)
+
+    @property
+    def size(self) -> int:
+        """How many bytes the file has."""
+        return self.fingerprint.size
+
+    def read(self, start: int = 0, end: int | None = None) -> bytes:
+        """Return the bytes from *start* to *end*; raises ``ContextChanged`` when the file became shorter."""
+        end = self.size if end is None else end
+        data = read_at(self.descriptor, start, end - start)
+        while len(data) < end - start:
+            more = read_at(self.descriptor, start + len(data), end - start - len(data))
+            if not more:
+                raise ContextChanged(f"{self.path.name!r} became shorter while it was being read.")
+            data += more
+        return data
+
+    def chunks(self, start: int = 0, end: int | None = None) -> Iterator[Any]:
+        """Yield the content piece by piece.
+
+        Each piece is gone when the next one comes: one buffer is used again and again, because fresh memory costs more
+        than the reading.
+        """
+        end = self.size if end is None else end
+        if end - start <= SCAN_BYTES or not hasattr(os, "preadv"):
+            while start < end:
+                data = self.read(start, min(end, start + SCAN_BYTES))
+                yield data
+                start += len(data)
+            return
+        with mmap.mmap(-1, SCAN_BYTES) as buffer, memoryview(buffer) as view:
+            while start < end:
+                count = os.preadv(self.descriptor, [view[: min(SCAN_BYTES, end - start)]], start)
+                if not count:
+                    raise ContextChanged(f"{self.path.name!r} became shorter while it was being read.")
+                yield buffer if count == SCAN_BYTES else buffer[:count]
+                start += count
+
+    @cached_property
+    def chat(self) -> Chat:
+        """The content as a chat."""
+        return Chat(index_lines(self.chunks()), self.read)
+
+    def close(self) -> None:
+        """Close the file; closing twice is fine."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,40 @@
+"""One operation at a time in a workspace, across processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from forklore.disk.transaction import FOLDER
+from forklore.errors import ForkloreError, Kind, ReadOnly
+
+
+class CreationInProgress(ForkloreError):
+    """Somebody else is changing the workspace."""
+
+    code = "CREATION_IN_PROGRESS"
+    kind = Kind.BUSY
+    action = "Wait a moment, then try again; --wait does that for you."
+
+
+@contextmanager
+def workspace_lock(root: Path, *, what: str, wait: float = 0.0) -> Iterator[None]:
+    """Hold the workspace's lock; raises ``CreationInProgress`` when somebody else holds it for longer than *wait*."""
+    from filelock import FileLock, Timeout  # noqa: PLC0415  # a heavy import that only writers need
+
+    folder = root / FOLDER
+    try:
+        folder.mkdir(exist_ok=True)
+        # A lock of its own for each use: two threads of one process exclude each other like two processes.
+        lock = FileLock(folder / "lock", is_singleton=False, thread_local=False)
+        lock.acquire(timeout=wait, poll_interval=0.02)
+    except Timeout as error:
+        name = what.capitalize()
+        raise CreationInProgress(f"{name} creation already in progress. Please wait.") from error
+    except OSError as error:
+        raise ReadOnly(f"The folder {root} cannot be written ({error.strerror or error}).") from error
+    try:
+        yield
+    finally:
+        lock.release()

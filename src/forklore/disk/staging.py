@@ -1,0 +1,164 @@
+"""Writing new content aside, durably and invisibly, before anything is published."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from forklore.disk.disk import Disk, fingerprint_at
+from forklore.disk.files import OpenFile
+from forklore.formats.json_text import apply_edits, to_bytes, to_text
+from forklore.model.plan import Bytes, DigestOf, EditFile, Fingerprint, LineEdit, Piece, Range
+
+Content = tuple[tuple[int, str], ...]
+"""A file as consecutive segments: how long each one is, and its SHA-256."""
+
+_STAND_IN = b"0" * 64
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A file that is written and durable, under a name nobody looks at."""
+
+    path: Path
+    fingerprint: Fingerprint
+    content: Content
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedEdit:
+    """An edit worked out on a file as it is: the new content, and the edits that take it back."""
+
+    pieces: tuple[Piece, ...]
+    inverse: tuple[LineEdit, ...]
+
+
+def prepare_edit(change: EditFile, file: OpenFile) -> PreparedEdit | None:
+    """Return the new content of *file*; None when it is as wanted already. Raises ``NotJson`` or ``IndexError``."""
+    by_line: dict[int | None, list[LineEdit]] = {}
+    for edit in change.edits:
+        by_line.setdefault(edit.line, []).append(edit)
+    spans = {line: (0, file.size) if line is None else file.chat.span(line) for line in by_line}
+    pieces: list[Piece] = []
+    inverse: list[LineEdit] = []
+    position = 0
+    for line, (start, end) in sorted(spans.items(), key=lambda item: item[1]):
+        edited = apply_edits(to_text(file.read(start, end)), [edit.edit for edit in by_line[line]])
+        if not edited.inverse:
+            continue
+        inverse[:0] = [LineEdit(line, edit) for edit in edited.inverse]
+        pieces += [Range(change.path, position, start), Bytes(to_bytes(edited.text))]
+        position = end
+    if not inverse:
+        return None
+    pieces.append(Range(change.path, position, file.size))
+    return PreparedEdit(tuple(pieces), tuple(inverse))
+
+
+class Stager:
+    """Writes files aside, several at a time: the disk works on one while the next is written."""
+
+    def __init__(self, disk: Disk, progress: Callable[[int], None] | None = None) -> None:
+        """Write through *disk*; *progress* hears how many bytes were written."""
+        self._disk = disk
+        self._progress = progress or (lambda _count: None)
+        self._pool = ThreadPoolExecutor(max_workers=6)
+        self._digests: dict[tuple[Bytes | Range, ...], Future[str]] = {}
+
+    def close(self) -> None:
+        """Wait for everything that was begun."""
+        self._pool.shutdown(wait=True)
+
+    def begin(
+        self, path: Path, pieces: tuple[Piece, ...], sources: Mapping[str, OpenFile], mode: int
+    ) -> Future[Staged]:
+        """Begin writing a file."""
+        # All digests are begun before the files that wait for them, so that the pool cannot run dry.
+        for piece in pieces:
+            if isinstance(piece, DigestOf):
+                self._digest(piece.pieces, sources)
+            elif isinstance(piece, Range):
+                self._digest((piece,), sources)
+        return self._pool.submit(self._write, path, pieces, sources, mode)
+
+    def _digest(self, pieces: tuple[Bytes | Range, ...], sources: Mapping[str, OpenFile]) -> Future[str]:
+        if pieces not in self._digests:
+            self._digests[pieces] = self._pool.submit(_hash, pieces, sources)
+        return self._digests[pieces]
+
+    def _write(self, path: Path, pieces: tuple[Piece, ...], sources: Mapping[str, OpenFile], mode: int) -> Staged:
+        disk = self._disk
+        late: list[tuple[int, DigestOf]] = []
+        descriptor = disk.create(path, mode)
+        offset = 0
+        try:
+            for piece in pieces:
+                if isinstance(piece, Range):
+                    disk.copy(sources[piece.path].descriptor, descriptor, piece.start, piece.end)
+                    written = piece.end - piece.start
+                else:
+                    data = piece.data if isinstance(piece, Bytes) else _STAND_IN
+                    if isinstance(piece, DigestOf):
+                        late.append((offset, piece))
+                    disk.write(descriptor, data)
+                    written = len(data)
+                offset += written
+                self._progress(written)
+            disk.sync(descriptor)
+            for place, piece in late:
+                disk.patch(descriptor, place, self._digests[piece.pieces].result().encode())
+            if late:
+                disk.sync(descriptor)
+        finally:
+            os.close(descriptor)
+        staged = fingerprint_at(path)
+        if staged is None or staged.size != offset:
+            raise OSError(f"{path.name} was not written whole")
+        return Staged(path, staged, self._content(pieces))
+
+    def _content(self, pieces: tuple[Piece, ...]) -> Content:
+        """Return what was written, segment by segment; small pieces that stand together are one segment."""
+        segments: list[tuple[int, str]] = []
+        small = b""
+        for piece in pieces:
+            if isinstance(piece, Range):
+                if small:
+                    segments.append((len(small), hashlib.sha256(small).hexdigest()))
+                    small = b""
+                if piece.end > piece.start:
+                    segments.append((piece.end - piece.start, self._digests[(piece,)].result()))
+            else:
+                small += piece.data if isinstance(piece, Bytes) else self._digests[piece.pieces].result().encode()
+        if small:
+            segments.append((len(small), hashlib.sha256(small).hexdigest()))
+        return tuple(segments)
+
+
+def _hash(pieces: tuple[Bytes | Range, ...], sources: Mapping[str, OpenFile]) -> str:
+    digest = hashlib.sha256()
+    for piece in pieces:
+        if isinstance(piece, Bytes):
+            digest.update(piece.data)
+        else:
+            for chunk in sources[piece.path].chunks(piece.start, piece.end):
+                digest.update(chunk)
+    return digest.hexdigest()
+
+
+def content_is(file: OpenFile, content: Content) -> bool:
+    """Whether the file consists of exactly these segments."""
+    if file.size != sum(length for length, _ in content):
+        return False
+    start = 0
+    for length, expected in content:
+        digest = hashlib.sha256()
+        for chunk in file.chunks(start, start + length):
+            digest.update(chunk)
+        if digest.hexdigest() != expected:
+            return False
+        start += length
+    return True

@@ -1,0 +1,253 @@
+"""One SillyTavern user folder: finding it, and finding the files in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from forklore.errors import ForkloreError, Kind
+from forklore.formats.card_png import CardUnreadable, card_lorebook, read_card
+from forklore.formats.group_json import Group, parse_group
+from forklore.formats.json_text import NotJson
+from forklore.formats.settings_json import SettingsBooks, parse_settings
+from forklore.model.address import ChatAddress
+from forklore.model.names import sanitise
+
+_CHATS, _GROUP_CHATS, _GROUPS, _WORLDS = "chats", "group chats", "groups", "worlds"
+_SUFFIX = ".jsonl"
+_TOP_FOLDER = "."  # chats that lie directly in ``chats``
+
+
+class WorkspaceNotFound(ForkloreError):
+    """There is no SillyTavern data folder there."""
+
+    code = "WORKSPACE_NOT_FOUND"
+    kind = Kind.NOT_FOUND
+    action = "Give your SillyTavern folder, its data folder or a user folder in it with --data."
+
+
+class UserNeeded(ForkloreError):
+    """The data folder has several users."""
+
+    code = "USER_NEEDED"
+    kind = Kind.INVALID
+    action = "Say which one with --user."
+
+
+class ChatNotFound(ForkloreError):
+    """There is no such chat."""
+
+    code = "CHAT_NOT_FOUND"
+    kind = Kind.NOT_FOUND
+    action = "Run `forklore stories` to see all chats."
+
+
+class ChatAmbiguous(ForkloreError):
+    """Several chats fit."""
+
+    code = "CHAT_AMBIGUOUS"
+    kind = Kind.INVALID
+    action = "Give more of the name, or the whole address."
+
+
+class ChatUnreadable(ForkloreError):
+    """The chat's file cannot be read as a chat."""
+
+    code = "CHAT_DAMAGED"
+    kind = Kind.DAMAGED
+    action = "Restore the chat from SillyTavern's backups."
+
+
+def find_workspace(folder: Path, user: str | None = None) -> Path:
+    """Return the user folder that *folder* (a user, ``data`` or SillyTavern folder) means."""
+    if not folder.is_dir():
+        raise WorkspaceNotFound(f"There is no folder {str(folder)!r}.")
+    for place in (folder, folder / "data"):
+        if _is_user_folder(place):
+            if user is not None and place.name != user and not (place.parent / user).is_dir():
+                raise WorkspaceNotFound(f"There is no user {user!r} beside {place.name!r}.")
+            return place if user is None or place.name == user else find_workspace(place.parent, user)
+        users = sorted(entry.name for entry in _folders(place) if not entry.name.startswith("_"))
+        users = [name for name in users if _is_user_folder(place / name)]
+        if user is not None and users:
+            if user not in users:
+                raise WorkspaceNotFound(f"There is no user {user!r}; there are {', '.join(users)}.")
+            return place / user
+        if len(users) == 1:
+            return place / users[0]
+        if users:
+            if "default-user" in users:
+                return place / "default-user"
+            raise UserNeeded(f"There are several users: {', '.join(users)}.")
+    raise WorkspaceNotFound(f"{str(folder)!r} is not a SillyTavern folder: it has no chats.")
+
+
+def _is_user_folder(folder: Path) -> bool:
+    return (folder / _CHATS).is_dir() or (folder / _GROUP_CHATS).is_dir()
+
+
+def _folders(folder: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from [entry for entry in entries if entry.is_dir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return
+
+
+class Workspace:
+    """The files of one user, by what they are. Paths handed out are relative to the root, with ``/``."""
+
+    def __init__(self, root: Path) -> None:
+        """Look at the user folder *root*."""
+        self.root = root
+
+    # --- paths ----------------------------------------------------------------------------------------------------
+
+    def chat_path(self, address: ChatAddress) -> str:
+        """Return where the chat's file is, or would be."""
+        if address.is_group:
+            return f"{_GROUP_CHATS}/{address.name}{_SUFFIX}"
+        folder = "" if address.folder == _TOP_FOLDER else f"{address.folder}/"
+        return f"{_CHATS}/{folder}{address.name}{_SUFFIX}"
+
+    def book_path(self, name: str) -> str:
+        """Return where a lorebook's file is: SillyTavern takes dangerous characters out of the name first."""
+        safe = sanitise(name) if any(character in name for character in '/\\\0:*?"<>|') else name
+        return f"{_WORLDS}/{safe}.json"
+
+    def group_path(self, group_id: str) -> str:
+        """Return where a group's file is."""
+        return f"{_GROUPS}/{group_id}.json"
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return (self.root / path).is_file()
+
+    # --- chats ----------------------------------------------------------------------------------------------------
+
+    def chats(self) -> Iterator[ChatAddress]:
+        """Yield every chat, without opening its file."""
+        for folder, entry in self.chat_files():
+            yield ChatAddress(folder, entry.name.removesuffix(_SUFFIX))
+
+    def chat_files(self) -> Iterator[tuple[str, os.DirEntry[str]]]:
+        """Yield every chat's folder (as in its address) and file."""
+        top = self.root / _CHATS
+        folders = sorted(_folders(top), key=lambda entry: entry.name)
+        for name, path in [(_TOP_FOLDER, str(top)), *((entry.name, entry.path) for entry in folders)]:
+            for file in _chat_entries(path):
+                yield name, file
+        groups: dict[str, str] | None = None
+        for file in _chat_entries(str(self.root / _GROUP_CHATS)):
+            if groups is None:
+                groups = {chat: f"group:{group.group_id}" for group in self.groups() for chat in group.chats}
+            yield groups.get(file.name.removesuffix(_SUFFIX), "group:"), file
+
+    def groups(self) -> Iterator[Group]:
+        """Yield every group whose file can be read."""
+        try:
+            names = sorted(os.listdir(self.root / _GROUPS))
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        for name in names:
+            if name.endswith(".json"):
+                try:
+                    yield parse_group(name.removesuffix(".json"), (self.root / _GROUPS / name).read_bytes())
+                except (OSError, NotJson):
+                    continue
+
+    def resolve(self, text: str) -> ChatAddress:
+        """Return the chat that *text* means: an exact address, an exact name, or a part that only one chat has."""
+        address = ChatAddress.parse(text)
+        if address is not None and self._is_solo_chat(address):
+            return address  # the quick way: no folder needs to be listed
+        chats = list(self.chats())
+        for fits in (
+            lambda chat: str(chat) == text,
+            lambda chat: chat.name == text,
+            lambda chat: text.casefold() in str(chat).casefold(),
+        ):
+            found = [chat for chat in chats if fits(chat)]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                shown = "".join(f"\n  {chat}" for chat in found[:20])
+                more = f"\n  … and {len(found) - 20} more" if len(found) > 20 else ""
+                raise ChatAmbiguous(f"{text!r} fits {len(found)} chats:{shown}{more}")
+        raise ChatNotFound(f"There is no chat {text!r}.")
+
+    def _is_solo_chat(self, address: ChatAddress) -> bool:
+        plain = _is_plain(address.folder) and _is_plain(address.name)
+        return plain and not address.is_group and self.exists(self.chat_path(address))
+
+    def names_beside(self, address: ChatAddress) -> frozenset[str]:
+        """Return the names of the chats in the same folder, in a form in which equal means taken on any system."""
+        folder = (self.root / self.chat_path(address)).parent
+        return frozenset(comparable(entry.name.removesuffix(_SUFFIX)) for entry in _chat_entries(str(folder)))
+
+    def book_names(self) -> frozenset[str]:
+        """Return the names of all lorebooks, in the same form."""
+        try:
+            names = os.listdir(self.root / _WORLDS)
+        except (FileNotFoundError, NotADirectoryError):
+            return frozenset()
+        return frozenset(comparable(name.removesuffix(".json")) for name in names if name.endswith(".json"))
+
+    # --- where else a lorebook is active -----------------------------------------------------------------------
+
+    def also_active(self, book: str, address: ChatAddress) -> tuple[str, ...]:
+        """Return where a chat's lorebook is active besides the chat itself, in words."""
+        settings = self._settings()
+        avatars = self._avatars(address)
+        found = []
+        if book in settings.global_books:
+            found.append("globally")
+        if any(book in settings.character_books.get(avatar, ()) for avatar in avatars):
+            found.append("as an additional lorebook of the character")
+        if any(self._card_book(avatar) == book for avatar in avatars):
+            found.append("as the character's lorebook")
+        if book in settings.persona_books:
+            found.append("as a persona's lorebook")
+        return tuple(found)
+
+    def _avatars(self, address: ChatAddress) -> tuple[str, ...]:
+        if not address.is_group:
+            return (address.folder,)
+        groups = (group for group in self.groups() if group.group_id == address.group_id)
+        return tuple(member.rpartition(".")[0] for group in groups for member in group.members)
+
+    def _settings(self) -> SettingsBooks:
+        try:
+            return parse_settings((self.root / "settings.json").read_bytes())
+        except (OSError, ValueError):
+            return SettingsBooks(frozenset(), {}, frozenset())
+
+    def _card_book(self, avatar: str) -> str | None:
+        try:
+            card = read_card((self.root / "characters" / f"{avatar}.png").read_bytes())
+        except (OSError, CardUnreadable, ValueError):
+            return None
+        return card_lorebook(card) if card else None
+
+
+def comparable(name: str) -> str:
+    """Return *name* so that names which are one file on Windows or macOS compare equal."""
+    import unicodedata  # noqa: PLC0415
+
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def _is_plain(part: str) -> bool:
+    return part not in {"", ".."} and not any(character in part for character in "/\\\0")
+
+
+def _chat_entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(
+                (entry for entry in entries if entry.name.endswith(_SUFFIX) and not entry.name.startswith(".")),
+                key=lambda entry: entry.name,
+            )
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return []

@@ -1,0 +1,77 @@
+"""What can go wrong with a request: one exception, six kinds, stable codes.
+
+A problem *in the story* is a ``Finding`` (data, see ``forklore.model.finding``); a request that cannot be fulfilled
+is a ``ForkloreError``; everything else is a bug.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from forklore.model.finding import Finding
+
+
+class Kind(Enum):
+    """The six ways a request can fail; only the edges know which number each one gets."""
+
+    INVALID = "invalid"
+    BLOCKED = "blocked"
+    NOT_FOUND = "not_found"
+    CONFLICT = "conflict"
+    BUSY = "busy"
+    DAMAGED = "damaged"
+
+
+class ForkloreError(Exception):
+    """A request that cannot be fulfilled, with a stable code and what the user can do about it."""
+
+    code: ClassVar[str] = "ERROR"
+    kind: ClassVar[Kind] = Kind.INVALID
+    action: str = ""
+
+    def __init__(self, message: str, *, action: str | None = None, findings: Sequence[Finding] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        if action is not None:
+            self.action = action
+        self.findings = tuple(findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the one error shape of command line and service."""
+        return {
+            "error": {
+                "code": self.code,
+                "kind": self.kind.value,
+                "message": self.message,
+                "action": self.action,
+                "findings": [finding.to_json() for finding in self.findings],
+            }
+        }
+
+
+class BadRequest(ForkloreError):
+    """The request itself makes no sense."""
+
+    code = "BAD_REQUEST"
+    kind = Kind.INVALID
+    action = "Correct the command and try again; --help shows examples."
+
+
+class ReadOnly(ForkloreError):
+    """The folder can be read but not changed."""
+
+    code = "READ_ONLY"
+    kind = Kind.CONFLICT
+    action = "Make the folder writable, then try again. Nothing was changed."
+
+
+class DiskFailed(ForkloreError):
+    """The disk refused a write; everything done so far was taken back."""
+
+    code = "DISK_FAILED"
+    kind = Kind.CONFLICT
+    action = "Free some space or check the disk, then try again. Nothing was changed."

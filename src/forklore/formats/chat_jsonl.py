@@ -1,0 +1,172 @@
+"""Chat files: a header line, then one message a line; found by byte offsets and read only where needed."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from forklore.formats.json_text import NotJson, parse_object
+from forklore.model.plan import HEADER
+
+_BRACE = ord("{")
+_BOM = b"\xef\xbb\xbf"
+_BLANKS = b" \t\r"
+_OPENING = 4096  # more blanks than this at the start of a line are not looked through
+
+ReadRange = Callable[[int, int], bytes]
+"""Returns the bytes from an offset up to another one of a file that cannot change any more."""
+
+SCAN_BYTES = 1 << 20
+
+
+class ChatDamaged(ValueError):
+    """The chat cannot be read; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineIndex:
+    """Where each line of a chat begins and ends; blank lines do not count, as in SillyTavern."""
+
+    starts: array[int]
+    ends: array[int]
+    size: int
+    odd_lines: tuple[int, ...] = ()
+    """Lines (counted from 0, the header's) that do not even begin like an object."""
+
+
+def index_lines(chunks: Iterable[Any]) -> LineIndex:
+    """Return the line index of a file that comes in *chunks*: objects with ``find``, ``[]`` and ``len``."""
+    starts: array[int] = array("Q")
+    ends: array[int] = array("Q")
+    odd: list[int] = []
+    offset = line_start = 0
+    opening = b""  # the first bytes of a line that began in an earlier chunk
+
+    def add(end: int, begins_with: bytes) -> None:
+        begins_with = begins_with.lstrip(_BLANKS)
+        if not begins_with:
+            return
+        if not begins_with.startswith(b"{") and (starts or not begins_with.startswith(_BOM + b"{")):
+            odd.append(len(starts))
+        starts.append(line_start)
+        ends.append(end)
+
+    for chunk in chunks:
+        at = 0
+        while (newline := chunk.find(b"\n", at)) >= 0:
+            if not opening and chunk[at] == _BRACE:  # nearly always: worth its own short path
+                starts.append(line_start)
+                ends.append(offset + newline)
+            else:
+                add(offset + newline, opening + bytes(chunk[at : min(newline, at + _OPENING)]))
+            opening = b""
+            at = newline + 1
+            line_start = offset + at
+        if len(opening) < _OPENING:
+            opening += bytes(chunk[at : at + _OPENING])
+        offset += len(chunk)
+    add(offset, opening)
+    return LineIndex(starts, ends, offset, tuple(odd))
+
+
+@dataclass(frozen=True)
+class Chat:
+    """A chat whose lines are known by their place; each is parsed when it is asked for."""
+
+    lines: LineIndex
+    read: ReadRange
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Chat:
+        """Return a chat that is wholly in memory."""
+        return cls(index_lines([data]), lambda start, end: data[start:end])
+
+    @property
+    def message_count(self) -> int:
+        """How many messages the chat has."""
+        return max(0, len(self.lines.starts) - 1)
+
+    @property
+    def last(self) -> int | None:
+        """The number of the last message, None when there is none."""
+        return self.message_count - 1 if self.message_count else None
+
+    def has(self, message: int) -> bool:
+        """Whether there is a message with this number."""
+        return 0 <= message < self.message_count
+
+    def span(self, line: int) -> tuple[int, int]:
+        """Return where a message, or the ``HEADER``, begins and ends (without its line break)."""
+        return self.lines.starts[line + 1], self.lines.ends[line + 1]
+
+    def line_bytes(self, line: int) -> bytes:
+        """Return a message, or the ``HEADER``, as it is written."""
+        return self.read(*self.span(line))
+
+    @cached_property
+    def header(self) -> dict[str, Any]:
+        """The first line; raises ``ChatDamaged`` when it is no header."""
+        if not self.lines.starts:
+            raise ChatDamaged("The file is empty: it has no header line.")
+        try:
+            header = parse_object(self.line_bytes(HEADER))
+        except NotJson as error:
+            raise ChatDamaged(f"The header line is not readable JSON ({error}).") from error
+        if not isinstance(header.get("chat_metadata"), dict):
+            raise ChatDamaged("The first line is not a header: it has no chat_metadata.")
+        return header
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The ``chat_metadata`` of the header."""
+        metadata: dict[str, Any] = self.header["chat_metadata"]
+        return metadata
+
+    def message(self, number: int) -> dict[str, Any]:
+        """Return a message; raises ``ChatDamaged`` when its line is not readable."""
+        # Not kept: a chat may be larger than memory ought to be, and few messages are asked for twice.
+        try:
+            return parse_object(self.line_bytes(number))
+        except NotJson as error:
+            raise ChatDamaged(f"Message {number} is not readable JSON ({error}).") from error
+
+    def messages_with(self, needle: bytes, *, upto: int) -> Iterator[int]:
+        """Yield the numbers of the messages 0…*upto* whose line contains *needle*, in order."""
+        if upto < 0:
+            return
+        start, end = self.span(0)[0], self.span(upto)[1]
+        line = 0
+        for at in self._occurrences(needle, start, end):
+            if at < self.lines.starts[line + 1]:
+                continue  # a second hit in a line that was yielded
+            line = bisect_right(self.lines.starts, at, lo=line + 1) - 2
+            yield line
+            line += 1
+            if line > upto:
+                return
+
+    def _occurrences(self, needle: bytes, start: int, end: int) -> Iterator[int]:
+        """Yield where *needle* stands, reading piece by piece with an overlap that no hit falls into twice."""
+        overlap = len(needle) - 1
+        while start < end:
+            stop = min(end, start + SCAN_BYTES)
+            data = self.read(start, min(end, stop + overlap))
+            at = data.find(needle)
+            while at >= 0:
+                yield start + at
+                at = data.find(needle, at + 1)
+            start = stop
+
+    def is_hidden(self, number: int) -> bool:
+        """Whether a message is hidden from the model (``is_system``)."""
+        line = self.line_bytes(number)
+        if not any(flag in line for flag in (b'"is_system":true', b'"is_system": true')):
+            return False
+        try:
+            return parse_object(line).get("is_system") is True
+        except NotJson:
+            return True  # SillyTavern drops a line it cannot read, so the model does not see it

@@ -1,0 +1,1 @@
+"""Values of the domain, and nothing that touches the disk."""

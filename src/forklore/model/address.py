@@ -1,0 +1,43 @@
+"""How a chat is addressed: ``<folder>/<chat name>`` or ``group:<group id>/<chat name>``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_GROUP_PREFIX = "group:"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ChatAddress:
+    """One chat of a workspace: the folder (avatar file stem) or ``group:<id>``, and the name without ``.jsonl``."""
+
+    folder: str
+    name: str
+
+    @classmethod
+    def parse(cls, text: str) -> ChatAddress | None:
+        """Return the address that *text* spells, or None when it has no folder part."""
+        folder, slash, name = text.partition("/")
+        return cls(folder, name) if slash and name else None
+
+    @classmethod
+    def of_group(cls, group_id: str, name: str) -> ChatAddress:
+        """Return the address of a chat of a group."""
+        return cls(_GROUP_PREFIX + group_id, name)
+
+    @property
+    def is_group(self) -> bool:
+        """Whether this is a group chat."""
+        return self.folder.startswith(_GROUP_PREFIX)
+
+    @property
+    def group_id(self) -> str:
+        """The id of the group, empty for a solo chat."""
+        return self.folder.removeprefix(_GROUP_PREFIX) if self.is_group else ""
+
+    def sibling(self, name: str) -> ChatAddress:
+        """Return the address of the chat called *name* beside this one."""
+        return ChatAddress(self.folder, name)
+
+    def __str__(self) -> str:
+        return f"{self.folder}/{self.name}"

@@ -1,0 +1,85 @@
+"""What was found in a story: findings, and the report of the requirements before a fork."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+
+class Severity(Enum):
+    """How bad a finding is; only an error blocks."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One problem found in a story, with what the user can do about it."""
+
+    code: str
+    severity: Severity
+    message: str
+    action: str = ""
+    details: str = ""
+    repairs: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the one shape of every error, warning and finding."""
+        return {
+            "code": self.code,
+            "severity": self.severity.value,
+            "message": self.message,
+            "action": self.action,
+            "details": self.details,
+            "repairs": list(self.repairs),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ReportState:
+    """What each requirement saw, in the words of the validation result."""
+
+    queue_empty: bool = True
+    has_scene_break: bool = False
+    has_scene_recap: bool = False
+    has_running_recap: bool = False
+    message_index: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ``state`` object of a report."""
+        return {
+            "queueEmpty": self.queue_empty,
+            "hasSceneBreak": self.has_scene_break,
+            "hasSceneRecap": self.has_scene_recap,
+            "hasRunningRecap": self.has_running_recap,
+            "messageIndex": self.message_index,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Every requirement held against one chat at one message."""
+
+    chat: str
+    at: int | None
+    errors: tuple[Finding, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+    state: ReportState = field(default_factory=ReportState)
+
+    @property
+    def valid(self) -> bool:
+        """Whether a fork may be made."""
+        return not self.errors
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the validation result with the chat and message it speaks of."""
+        return {
+            "chat": self.chat,
+            "at": self.at,
+            "valid": self.valid,
+            "errors": [finding.to_json() for finding in self.errors],
+            "warnings": [finding.to_json() for finding in self.warnings],
+            "state": self.state.to_json(),
+        }

@@ -1,0 +1,197 @@
+"""A plan: the exact file changes of an operation, as data.
+
+A plan can be shown, tested, applied as one transaction and undone. Bodies of new files are made of pieces; a big piece
+is a reference to a byte range of an existing file, so a plan stays small and the copy never passes through Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+HEADER = -1
+"""The line of a chat file that holds its metadata; messages are numbered from 0."""
+
+JsonPath = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What tells that a file is still the very file that was read."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+
+    def to_json(self) -> list[int]:
+        """Return the fingerprint as a JSON array."""
+        return [self.size, self.mtime_ns, self.inode]
+
+    @classmethod
+    def from_json(cls, value: list[int]) -> Fingerprint:
+        """Return the fingerprint that ``to_json`` wrote."""
+        return cls(*value)
+
+
+# --- edits of JSON text -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Give the member at *path* the JSON *text*, making missing parent objects.
+
+    With *only_if* (JSON text) the edit is made only while the member has that value.
+    """
+
+    path: JsonPath
+    text: str
+    only_if: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Remove the member at *path* while its value is *only_if* (None: whatever it is).
+
+    Then remove up to *prune* parent objects that became empty: those that a ``Put`` had made.
+    """
+
+    path: JsonPath
+    only_if: str | None = None
+    prune: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Append the JSON *text* to the array at *path*, unless it is in there; make a missing array."""
+
+    path: JsonPath
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Take every item equal to *text* out of the array at *path*; then *prune* as ``Drop`` does."""
+
+    path: JsonPath
+    text: str
+    prune: int = 0
+
+
+Edit = Put | Drop | Append | Take
+_EDITS: dict[str, type[Put | Drop | Append | Take]] = {"put": Put, "drop": Drop, "append": Append, "take": Take}
+
+
+@dataclass(frozen=True, slots=True)
+class LineEdit:
+    """An edit of one line of a chat (``HEADER`` or a message number), or of a whole JSON file (None)."""
+
+    line: int | None
+    edit: Edit
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the edit as it stands in a journal."""
+        edit = self.edit
+        written: dict[str, Any] = {"line": self.line, "do": type(edit).__name__.lower(), "path": list(edit.path)}
+        for name in ("text", "only_if", "prune"):
+            value = getattr(edit, name, None)
+            if value:
+                written[name] = value
+        return written
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> LineEdit:
+        """Return the edit that ``to_json`` wrote."""
+        kind = _EDITS[value["do"]]
+        fields = {name: value[name] for name in ("text", "only_if", "prune") if name in value}
+        return cls(value["line"], kind(path=tuple(value["path"]), **fields))
+
+
+# --- bodies of new files ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Bytes written as they are."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The bytes *start* to *end* of an existing file, copied inside the kernel."""
+
+    path: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class DigestOf:
+    """The SHA-256 (64 hexadecimal digits) of some pieces, worked out while the disk is busy."""
+
+    pieces: tuple[Bytes | Range, ...]
+
+
+Piece = Bytes | Range | DigestOf
+
+
+# --- changes ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFile:
+    """Make a file that must not exist yet. *path* is relative to the workspace."""
+
+    path: str
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EditFile:
+    """Edit a file as it is when the change is made; *role* names the edit to a person."""
+
+    path: str
+    edits: tuple[LineEdit, ...]
+    role: str = "edit"
+
+
+@dataclass(frozen=True, slots=True)
+class TrashFile:
+    """Move a file whose content is known into the trash."""
+
+    path: str
+    content: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreFile:
+    """Move a file out of the trash to a path that must not exist."""
+
+    path: str
+    item: str
+    content: tuple[tuple[int, str], ...]
+
+
+Change = CreateFile | EditFile | TrashFile | RestoreFile
+_ACTIONS = {CreateFile: "create", EditFile: "edit", TrashFile: "trash", RestoreFile: "restore"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Changes in the order they are made.
+
+    Up to and including the change at *commit* everything is taken back when something fails; after it nothing is
+    taken back any more. *unchanged* names the files that must still be the ones that were read when the commit is made.
+    """
+
+    kind: str
+    chat: str
+    changes: tuple[Change, ...]
+    commit: int
+    unchanged: tuple[tuple[str, Fingerprint], ...] = ()
+    undoes: str | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as ``--dry-run`` shows it."""
+        return {"plan": [{"action": _ACTIONS[type(change)], "path": change.path} for change in self.changes]}

@@ -1,0 +1,1 @@
+"""Pure functions that turn what was read into a plan."""

@@ -1,0 +1,236 @@
+"""Planning a fork: the clone, the new chat, and what the parent notes of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forklore.channels import cut_channels
+from forklore.channels.checkpoint_map import MAP_PATH, STATE_KEY
+from forklore.channels.cut import Cut, ForkPoint, Parent
+from forklore.channels.identity import KEY as IDENTITY_KEY
+from forklore.channels.lorebook import BookCut
+from forklore.channels.scenes import scene_start
+from forklore.formats.json_text import apply_edits, encode, to_bytes, to_text
+from forklore.model.finding import Report
+from forklore.model.plan import (
+    HEADER,
+    Append,
+    Bytes,
+    Change,
+    CreateFile,
+    DigestOf,
+    Edit,
+    EditFile,
+    Fingerprint,
+    LineEdit,
+    Piece,
+    Plan,
+    Put,
+    Range,
+)
+from forklore.planning.swipe import choose_swipe, shown_again
+
+RECORD_VERSION = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ForkFiles:
+    """The files of a fork, by their path in the workspace."""
+
+    address: str
+    """How the new chat is addressed."""
+    parent: str
+    chat: str
+    book: str | None
+    clone: str | None
+    group: str | None
+    read: tuple[tuple[str, Fingerprint], ...] = ()
+    """What was read, and must not have changed until the fork is published."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A fork that has been cut but not yet checked."""
+
+    parent: Parent
+    point: ForkPoint
+    swipe: int | None
+    show_last_scene: bool
+    cuts: Mapping[str, Cut] = field(default_factory=dict)
+
+    @property
+    def carried(self) -> list[str]:
+        """The metadata keys that come from the present."""
+        return sorted({key for cut in self.cuts.values() for key in cut.carried})
+
+    @property
+    def left_out(self) -> list[str]:
+        """The metadata keys of which something was not taken along."""
+        return sorted({key for cut in self.cuts.values() for key in cut.left_out})
+
+    @property
+    def book(self) -> BookCut:
+        """The lorebook of the fork."""
+        book: BookCut = self.cuts["lorebook"].value
+        return book
+
+
+def draft_fork(parent: Parent, point: ForkPoint, *, swipe: int | None, show_last_scene: bool) -> Draft:
+    """Cut every channel of *parent* at *point*."""
+    return Draft(parent, point, swipe, show_last_scene, cut_channels(parent, point))
+
+
+def plan_fork(draft: Draft, report: Report, files: ForkFiles) -> Plan:
+    """Return the plan that makes the fork: first the clone, then the chat that names it, then what points to it."""
+    point = draft.point
+    messages = tuple(_message_pieces(draft, files.parent))
+    clone = _clone_pieces(draft, files)
+    changes: list[Change] = []
+    if files.clone is not None:
+        changes.append(CreateFile(files.clone, clone))
+    changes.append(CreateFile(files.chat, _chat_pieces(draft, report, files.parent, messages=messages, clone=clone)))
+    commit = len(changes) - 1
+    if files.group is not None:
+        # First of what follows: SillyTavern cannot open a group chat that its group does not list.
+        listed = LineEdit(None, Append(("chats",), encode(point.chat_name)))
+        changes.append(EditFile(files.group, (listed,), role="group entry"))
+    changes.append(EditFile(files.parent, _parent_edits(point), role="link"))
+    return Plan(
+        kind=point.kind,
+        chat=files.address,
+        changes=tuple(changes),
+        commit=commit,
+        unchanged=files.read,
+        notes={"fork": point.chat_name, "message": point.at},
+    )
+
+
+def _parent_edits(point: ForkPoint) -> tuple[LineEdit, ...]:
+    """Return the link that SillyTavern itself would write, and the entry in our map."""
+    name = encode(point.chat_name)
+    link: Edit = Put(("extra", "bookmark_link"), name)
+    if point.kind == "branch":
+        link = Append(("extra", "branches"), name)
+    edits = [LineEdit(point.at, link)]
+    if point.clone_name is not None:
+        mapped = Put(("chat_metadata", *MAP_PATH, point.chat_name), encode(point.clone_name))
+        edits.append(LineEdit(HEADER, mapped))
+    return tuple(edits)
+
+
+def _clone_pieces(draft: Draft, files: ForkFiles) -> tuple[Bytes | Range, ...]:
+    """Return the clone: the book's bytes, copied inside the kernel, wherever they need no change."""
+    book = draft.parent.book
+    if book is None or files.book is None:
+        return ()
+    return (Range(files.book, 0, len(book.data)) if draft.book.data is None else Bytes(draft.book.data),)
+
+
+# --- the new chat -------------------------------------------------------------------------------------------------
+
+
+def _message_pieces(draft: Draft, path: str) -> Iterator[Bytes | Range]:
+    """Yield the messages 0…N: one range, but for the few messages that are changed on purpose."""
+    chat, at = draft.parent.chat, draft.point.at
+    position, end = chat.span(0)[0], chat.span(at)[1]
+    for number, line in sorted(_changed_messages(draft).items()):
+        start, stop = chat.span(number)
+        if start > position:
+            yield Range(path, position, start)
+        yield Bytes(line)
+        position = stop
+    if end > position:
+        yield Range(path, position, end)
+
+
+def _changed_messages(draft: Draft) -> dict[int, bytes]:
+    chat, at = draft.parent.chat, draft.point.at
+    changed: dict[int, bytes] = {}
+    if draft.swipe is not None:
+        changed[at] = choose_swipe(chat.line_bytes(at), draft.swipe)
+    if draft.show_last_scene:
+        for number in range(scene_start(chat, at), at + 1):
+            line = changed.get(number) or chat.line_bytes(number)
+            if (shown := shown_again(line)) is not line:
+                changed[number] = shown
+    return changed
+
+
+def _chat_pieces(
+    draft: Draft,
+    report: Report,
+    path: str,
+    *,
+    messages: tuple[Bytes | Range, ...],
+    clone: tuple[Bytes | Range, ...],
+) -> tuple[Piece, ...]:
+    chat = draft.parent.chat
+    header_start, header_end = chat.span(HEADER)
+    pieces: list[Piece] = []
+    if header_start:
+        pieces.append(Range(path, 0, header_start))
+    pieces.extend(_header_pieces(draft, report, {"messages": messages, "lorebook": clone}))
+    first, last_end = chat.span(0)[0], chat.span(draft.point.at)[1]
+    pieces.append(Range(path, header_end, first))
+    pieces.extend(messages)
+    if draft.point.at == chat.last and last_end < chat.lines.size:
+        pieces.append(Range(path, last_end, chat.lines.size))  # a line break at the end stays
+    return tuple(pieces)
+
+
+def _header_pieces(
+    draft: Draft, report: Report, contents: dict[str, tuple[Bytes | Range, ...]]
+) -> Iterator[Bytes | DigestOf]:
+    """Yield the header line; the digests in it are worked out only while the disk is busy with the rest."""
+    # The new timeline's id makes the stand-ins unmistakable: no text of the story can know it.
+    stand_ins = {f"@{name}:{draft.point.timeline}@": DigestOf(pieces) for name, pieces in contents.items() if pieces}
+    digests = {name: f"@{name}:{draft.point.timeline}@" if pieces else None for name, pieces in contents.items()}
+    header = _header(draft, _state_record(draft, report, digests), digests)
+    for part in re.split(b"(" + b"|".join(re.escape(name.encode()) for name in stand_ins) + b")", header):
+        yield stand_ins.get(part.decode("utf-8", "replace"), Bytes(part))
+
+
+def _header(draft: Draft, record: dict[str, Any], digests: dict[str, Any]) -> bytes:
+    """Return the parent's header line with each channel cut; bytes that need no change are not changed."""
+    identity = {**draft.cuts["identity"].value, "digests": digests}
+    edits: list[Edit] = [edit for cut in draft.cuts.values() for edit in cut.edits]
+    edits.append(Put((STATE_KEY,), encode(record)))
+    edits.append(Put((IDENTITY_KEY,), encode(identity)))
+    line = to_text(draft.parent.chat.line_bytes(HEADER))
+    return to_bytes(apply_edits(line, [_inside_metadata(edit) for edit in edits]).text)
+
+
+def _inside_metadata(edit: Edit) -> Edit:
+    path = ("chat_metadata", *edit.path)
+    fields = {name: getattr(edit, name) for name in edit.__slots__ if name != "path"}
+    return type(edit)(path=path, **fields)
+
+
+# --- the record ---------------------------------------------------------------------------------------------------
+
+
+def _state_record(draft: Draft, report: Report, digests: dict[str, Any]) -> dict[str, Any]:
+    """Return what the fork contained when it was made: the fields of both designs, flags as they really were."""
+    point, book = draft.point, draft.parent.book
+    record: dict[str, Any] = {
+        "version": RECORD_VERSION,
+        "kind": point.kind,
+        "chat_id": point.chat_name,
+        "timestamp": point.made_at,
+        "message_id": point.at,
+        "extension_version": point.program_version,
+        "queue_was_empty": report.state.queue_empty,
+        "cloned_lorebook_name": point.clone_name,
+        "original_lorebook_name": book.name if book else None,
+        "lorebook_source": draft.book.source,
+    }
+    for cut in draft.cuts.values():
+        record.update(cut.record)
+    record["warnings"] = [finding.code for finding in report.warnings]
+    record["carried_from_present"] = draft.carried
+    record["left_out"] = draft.left_out
+    record["digests"] = digests
+    return record

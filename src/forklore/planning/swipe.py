@@ -1,0 +1,65 @@
+"""A message that shows another of its swipes, and messages that are shown again."""
+
+from __future__ import annotations
+
+from forklore.errors import BadRequest
+from forklore.formats.json_text import apply_edits, encode, parse_object, to_bytes, to_text, value_text
+from forklore.model.plan import Drop, Edit, Put
+
+_OF_A_SWIPE = ("send_date", "gen_started", "gen_finished", "extra")
+
+
+class NoSuchSwipe(BadRequest):
+    """The message has no such swipe."""
+
+    code = "SWIPE_NOT_FOUND"
+    action = "Choose one of the message's swipes; the first one is 0."
+
+
+def shown_swipe(line: bytes) -> int | None:
+    """Return which swipe a message shows, None when it has none."""
+    message = parse_object(line)
+    swipe = message.get("swipe_id")
+    return swipe if isinstance(swipe, int) and isinstance(message.get("swipes"), list) else None
+
+
+def choose_swipe(line: bytes, swipe: int) -> bytes:
+    """Return the message showing *swipe*, as SillyTavern itself swipes.
+
+    What the message says now is first put back into the swipe it shows, so that nothing of it is lost; then text,
+    dates and ``extra`` come from the chosen one. Everything else stays as it is written.
+    """
+    text = to_text(line)
+    message = parse_object(line)
+    swipes, infos, shown = message.get("swipes"), message.get("swipe_info"), message.get("swipe_id")
+    if not isinstance(swipes, list) or not 0 <= swipe < len(swipes) or not isinstance(swipes[swipe], str):
+        count = len(swipes) if isinstance(swipes, list) else 0
+        raise NoSuchSwipe(f"The message has no swipe {swipe}: it has {count}.")
+    edits: list[Edit] = []
+    infos = infos if isinstance(infos, list) else None
+    if infos is not None and isinstance(shown, int) and 0 <= shown < len(infos) and isinstance(infos[shown], dict):
+        if shown < len(swipes) and isinstance(message.get("mes"), str):
+            edits.append(Put(("swipes", shown), value_text(text, ("mes",)) or '""'))
+        kept = ((key, value_text(text, (key,))) for key in _OF_A_SWIPE)
+        edits.extend(Put(("swipe_info", shown, key), now) for key, now in kept if now is not None)
+    edits.append(Put(("mes",), value_text(text, ("swipes", swipe)) or '""'))
+    edits.append(Put(("swipe_id",), encode(swipe)))
+    for key in _OF_A_SWIPE:
+        then = value_text(text, ("swipe_info", swipe, key)) if infos is not None else None
+        if then is not None:
+            edits.append(Put((key,), then))
+        elif key == "extra":
+            edits.append(Put((key,), "{}"))
+        elif infos is not None:
+            edits.append(Drop((key,)))
+    return to_bytes(apply_edits(text, edits).text)
+
+
+def shown_again(line: bytes) -> bytes:
+    """Return the message visible to the model; the line itself when it was not hidden, or is no story message."""
+    message = parse_object(line)
+    extra = message.get("extra")
+    is_notice = isinstance(extra, dict) and isinstance(extra.get("type"), str)  # SillyTavern's own notices
+    if message.get("is_system") is not True or is_notice:
+        return line
+    return to_bytes(apply_edits(to_text(line), [Put(("is_system",), "false")]).text)

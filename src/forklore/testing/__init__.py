@@ -1,0 +1,1 @@
+"""Story builders and strategies for tests and benchmarks."""

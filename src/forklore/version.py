@@ -1,0 +1,3 @@
+"""The version of the package, in the one place that everything else reads."""
+
+VERSION = "0.1.0"
