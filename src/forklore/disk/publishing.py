@@ -104,7 +104,7 @@ class Publisher:
         target = self.target(change["path"])
         match change["do"]:
             case "create":
-                staged = self._root / change["staged"]
+                staged: Path = self._root / change["staged"]
                 # The rename took the staged file away; where links are used, both names may be left.
                 return not staged.exists() or (target.exists() and os.path.samefile(staged, target))
             case "trash":
