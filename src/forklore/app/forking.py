@@ -24,7 +24,7 @@ from forklore.model import names
 from forklore.model.address import ChatAddress
 from forklore.model.finding import Finding, Report, Severity
 from forklore.planning.fork import Draft, ForkFiles, draft_fork, plan_fork
-from forklore.planning.swipe import NoSuchSwipe, shown_swipe
+from forklore.planning.swipe import shown_swipe
 
 _POLL_SECONDS = 0.25
 
@@ -77,6 +77,7 @@ class Means:
 def fork(request: ForkRequest, means: Means) -> ForkMade:
     """Make a checkpoint or branch; raises ``ForkBlocked`` with every reason when the story is not ready."""
     deadline = None if request.wait is None else time.monotonic() + request.wait
+    told = ""
     while True:
         try:
             return _fork_once(request, means, _left(deadline))
@@ -84,7 +85,9 @@ def fork(request: ForkRequest, means: Means) -> ForkMade:
             codes = {finding.code for finding in error.report.errors}
             if codes != {"QUEUE_NOT_EMPTY"} or deadline is None or time.monotonic() >= deadline:
                 raise
-            means.progress.note(error.message)
+            if error.message != told:
+                told = error.message
+                means.progress.note(told)
         except CreationInProgress:
             if deadline is None or time.monotonic() >= deadline:
                 raise
@@ -140,6 +143,7 @@ def draft_and_check(request: ForkRequest, means: Means, read: Reading) -> tuple[
         book_missing=read.book_missing,
         book_damage=read.book_damage,
         also_active=read.also_active,
+        shows_last_scene=request.show_last_scene,
     )
     return draft, check(subject, means.policy)
 
@@ -156,10 +160,7 @@ def _damage_at(chat: Chat, at: int | None) -> str:
 
 def _draft(request: ForkRequest, means: Means, read: Reading, at: int) -> Draft:
     workspace, chat = means.workspace, read.parent.chat
-    shown = shown_swipe(chat.line_bytes(at)) if request.swipe is not None else None
-    other_swipe = request.swipe is not None and request.swipe != shown
-    if request.swipe is not None and shown is None and request.swipe != 0:
-        raise NoSuchSwipe(f"Message {at} has no swipe {request.swipe}: it has none.")
+    other_swipe = request.swipe is not None and request.swipe != shown_swipe(chat.line_bytes(at))
     chat_name, label = _fork_name(request, workspace, means.settings)
     clone = None
     if read.parent.book is not None:

@@ -23,7 +23,7 @@ from forklore.app.results import (
 from forklore.app.settings import Settings
 from forklore.app.undoing import undo_plan
 from forklore.channels.checkpoint_map import STATE_KEY
-from forklore.channels.queue import QueueUnreadable, cancelled, read_queue
+from forklore.channels.queue import QueuedOperation, QueueUnreadable, cancelled, read_queue
 from forklore.channels.running_recap import read_running_recap
 from forklore.channels.scenes import scene_breaks
 from forklore.checks.requirements import Policy
@@ -35,7 +35,6 @@ from forklore.disk.transaction import Transactions
 from forklore.disk.workspace import ChatAmbiguous, ChatUnreadable, Workspace
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.json_text import encode
-from forklore.formats.lorebook_json import Lorebook
 from forklore.log.operations import Operation, undone_ids
 from forklore.model.finding import Report
 from forklore.model.plan import EditFile, LineEdit, Plan, Put
@@ -49,6 +48,30 @@ class OperationNotFound(ForkloreError):
     code = "OPERATION_NOT_FOUND"
     kind = Kind.NOT_FOUND
     action = "Run `forklore log` to see the operations."
+
+
+class LorebookMissing(ForkloreError):
+    """The chat names a lorebook that is not there."""
+
+    code = "LOREBOOK_MISSING"
+    kind = Kind.NOT_FOUND
+    action = "Put the lorebook back, or attach another one to the chat in SillyTavern."
+
+
+class LorebookDamaged(ForkloreError):
+    """The chat's lorebook cannot be read."""
+
+    code = "LOREBOOK_UNREADABLE"
+    kind = Kind.DAMAGED
+    action = "Restore the lorebook from a backup."
+
+
+class QueueDamaged(ForkloreError):
+    """The operation queue cannot be read."""
+
+    code = "QUEUE_UNREADABLE"
+    kind = Kind.DAMAGED
+    action = "Let ST-Auto-Recap write its queue anew."
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +168,7 @@ class Forklore:
     def status(self, chat: str) -> Status:
         """Return the diagnostic object of a timeline: what was recorded, and whether it is still so."""
         address = self._workspace.resolve(chat)
-        with reading(self._workspace, address) as read:
+        with reading(self._workspace, address, with_book=False) as read:
             read.needs_header()
             metadata = read.parent.metadata
         stored = metadata.get(STATE_KEY)
@@ -225,13 +248,10 @@ class Forklore:
                 return self._queue(read, operation.id)
 
     def _queue(self, read: Reading, operation: str | None) -> QueueShown:
-        return QueueShown(str(read.address), read.book_name, read_queue(_book_of(read)), operation)
+        return QueueShown(str(read.address), read.book_name, _operations(read), operation)
 
     def _cancel(self, read: Reading, ids: frozenset[str]) -> Operation:
-        try:
-            known = {operation.operation_id for operation in read_queue(_book_of(read))}
-        except QueueUnreadable as error:
-            raise ChatUnreadable(str(error), action="Let ST-Auto-Recap write its queue anew.") from error
+        known = {operation.operation_id for operation in _operations(read)}
         if missing := ids - known:
             raise BadRequest(f"The queue has no operation {', '.join(sorted(missing))}.")
         book, path = read.parent.book, read.book_path
@@ -304,17 +324,17 @@ class Forklore:
         raise ChatUnreadable(f"{address!r} cannot be read.")
 
 
-def _book_of(read: Reading) -> Lorebook | None:
+def _operations(read: Reading) -> tuple[QueuedOperation, ...]:
+    """Return the timeline's queue; raises an error that names what cannot be read."""
     read.needs_header()
     if read.book_missing:
-        raise ChatUnreadable(
-            f"The lorebook {read.book_name!r} is missing.", action="Put it back, or attach another one to the chat."
-        )
+        raise LorebookMissing(f"The lorebook {read.book_name!r} is missing.")
     if read.book_damage:
-        raise ChatUnreadable(
-            f"The lorebook {read.book_name!r} cannot be read. {read.book_damage}", action="Restore it from a backup."
-        )
-    return read.parent.book
+        raise LorebookDamaged(f"The lorebook {read.book_name!r} cannot be read. {read.book_damage}")
+    try:
+        return read_queue(read.parent.book)
+    except QueueUnreadable as error:
+        raise QueueDamaged(str(error)) from error
 
 
 def _to_undo(wanted: str | None, operations: list[Operation], undone: frozenset[str]) -> Operation:

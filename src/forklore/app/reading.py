@@ -39,7 +39,7 @@ class Reading:
 
 
 @contextmanager
-def reading(workspace: Workspace, address: ChatAddress) -> Iterator[Reading]:
+def reading(workspace: Workspace, address: ChatAddress, *, with_book: bool = True) -> Iterator[Reading]:
     """Open the timeline's files and read what every use case needs of them."""
     path = workspace.chat_path(address)
     read = Reading(address, None, path)  # type: ignore[arg-type]  # filled in below, once the files are open
@@ -52,7 +52,7 @@ def reading(workspace: Workspace, address: ChatAddress) -> Iterator[Reading]:
             read.book_name = lorebook_name(chat.metadata)
         except ChatDamaged as error:
             read.damage = str(error)
-        if read.book_name is not None:
+        if read.book_name is not None and with_book:
             _read_book(workspace, read, read.book_name)
         yield read
     finally:

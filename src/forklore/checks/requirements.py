@@ -37,6 +37,8 @@ class Subject:
     book_damage: str = ""
     also_active: tuple[str, ...] = ()
     """Where else the chat's book is active, in words."""
+    shows_last_scene: bool = False
+    """The fork will unhide the messages of its last scene."""
 
     @property
     def chat(self) -> Chat | None:
@@ -212,7 +214,7 @@ def _no_recap_in_progress(subject: Subject) -> Found:
 
 def _something_is_visible(subject: Subject) -> Found:
     chat, at = subject.chat, subject.at
-    if chat is None or at is None or not subject.cuts:
+    if chat is None or at is None or not subject.cuts or subject.shows_last_scene:
         return
     if all(chat.is_hidden(number) for number in range(at, -1, -1)):
         yield (

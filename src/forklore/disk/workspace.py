@@ -77,8 +77,6 @@ def find_workspace(folder: Path, user: str | None = None) -> Path:
         if len(users) == 1:
             return place / users[0]
         if users:
-            if "default-user" in users:
-                return place / "default-user"
             raise UserNeeded(f"There are several users: {', '.join(users)}.")
     raise WorkspaceNotFound(f"{str(folder)!r} is not a SillyTavern folder: it has no chats.")
 

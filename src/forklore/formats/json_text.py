@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from json.decoder import scanstring  # type: ignore[attr-defined]  # C scanner of the standard library, not in its stubs
 from typing import Any, NamedTuple
 
@@ -114,7 +115,7 @@ def _members(text: str, at: int) -> list[_Member]:
 def _find(text: str, path: JsonPath) -> tuple[int, int] | None:
     """Return where the value at *path* stands, or None; of equal keys the last one counts, as everywhere."""
     start = _blanks(text, 1 if text.startswith("\ufeff") else 0)
-    end = _value_end(text, start)
+    end = len(text) if path else _value_end(text, start)
     for step in path:
         if text[start] != ("{" if isinstance(step, str) else "["):
             return None
@@ -161,14 +162,92 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> Edited:
     What was put or appended is taken back byte for byte; what was dropped comes back as the last of its siblings.
     An edit whose condition does not hold, or that has nothing to do, changes nothing and has no inverse.
     """
-    inverse: list[Edit] = []
     try:
-        for edit in edits:
-            text, back = _APPLY[type(edit)](text, edit)
-            inverse[:0] = back
+        prefix = _common_object(text, edits)
+        span = _find(text, prefix)
+        if span is None or text[span[0]] != "{":
+            return _one_by_one(text, edits)
+        inside = [_moved(edit, edit.path[len(prefix) :]) for edit in edits]
+        part = _by_member(text[span[0] : span[1]], inside)
     except (ValueError, IndexError, RecursionError) as error:
         raise NotJson(str(error)) from error
+    inverse = tuple(_moved(edit, (*prefix, *edit.path)) for edit in part.inverse)
+    return Edited(text[: span[0]] + part.text + text[span[1] :], inverse)
+
+
+def _one_by_one(text: str, edits: Sequence[Edit]) -> Edited:
+    inverse: list[Edit] = []
+    for edit in edits:
+        text, back = _APPLY[type(edit)](text, edit)
+        inverse[:0] = back
     return Edited(text, tuple(inverse))
+
+
+def _moved(edit: Edit, path: JsonPath) -> Edit:
+    return replace(edit, path=path)
+
+
+def _common_object(text: str, edits: Sequence[Edit]) -> JsonPath:
+    """Return the path of the smallest object that all *edits* are made in, with the parents they may prune."""
+    shared = min((_scope(edit) for edit in edits), key=len, default=())
+    while shared and not all(edit.path[: len(shared)] == shared for edit in edits):
+        shared = shared[:-1]
+    while shared and ((span := _find(text, shared)) is None or text[span[0]] != "{"):
+        shared = shared[:-1]
+    return shared
+
+
+def _scope(edit: Edit) -> JsonPath:
+    pruned = edit.prune if isinstance(edit, Drop | Take) else 0
+    return edit.path[: max(0, len(edit.path) - 1 - pruned)]
+
+
+def _by_member(text: str, edits: Sequence[Edit]) -> Edited:
+    """Edit the object *text* member by member, so that a large object is looked through once and not for every edit."""
+    members = _members(text, 0)
+    places = {member.key: i for i, member in enumerate(members)}
+    groups: dict[str | int, list[Edit]] = {}
+    for edit in edits:
+        groups.setdefault(edit.path[0], []).append(edit)
+    if len(places) < len(members) or not members:
+        return _one_by_one(text, edits)  # equal keys, or nothing to look through
+    inverse: list[Edit] = []
+    changed: dict[int, str | None] = {}
+    added: list[tuple[str | int, str]] = []
+    for key, group in groups.items():
+        place = places.get(key)
+        member = members[place] if place is not None else None
+        alone = _one_by_one(f"{{{text[member.start : member.end]}}}" if member else "{}", group)
+        inverse[:0] = alone.inverse
+        left = _members(alone.text, 0)
+        value = alone.text[left[0].value : left[0].end] if left else None
+        if place is not None:
+            changed[place] = value
+        elif value is not None:
+            added.append((key, value))
+    return Edited(_rebuilt(text, members, changed, added), tuple(inverse))
+
+
+def _rebuilt(
+    text: str, members: list[_Member], changed: dict[int, str | None], added: list[tuple[str | int, str]]
+) -> str:
+    """Return the object *text* with members changed, removed (None) and added; from the end, so that places hold."""
+    if added and all(changed.get(i, "") is None for i in range(len(members))):
+        added_text = ",".join(f"{encode(key)}:{value}" for key, value in added)
+        return f"{{{added_text}}}"
+    first, last = members[0], members[-1]
+    before_key, colon = text[1 : first.start], text[scanstring(text, first.start + 1)[1] : first.value]
+    tail = "".join(f",{before_key}{encode(key)}{colon}{value}" for key, value in added)
+    text = text[: last.end] + tail + text[last.end :]
+    for i in sorted(changed, reverse=True):
+        value = changed[i]
+        if value is not None:
+            text = text[: members[i].value] + value + text[members[i].end :]
+        elif i:
+            text = text[: members[i - 1].end] + text[members[i].end :]
+        else:
+            text = _cut_out(text, _members(text, 0), 0)
+    return text
 
 
 def _same(left: str, right: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forklore.channels import cut_channels
@@ -204,9 +204,7 @@ def _header(draft: Draft, record: dict[str, Any], digests: dict[str, Any]) -> by
 
 
 def _inside_metadata(edit: Edit) -> Edit:
-    path = ("chat_metadata", *edit.path)
-    fields = {name: getattr(edit, name) for name in edit.__slots__ if name != "path"}
-    return type(edit)(path=path, **fields)
+    return replace(edit, path=("chat_metadata", *edit.path))
 
 
 # --- the record ---------------------------------------------------------------------------------------------------

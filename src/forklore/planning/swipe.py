@@ -16,11 +16,10 @@ class NoSuchSwipe(BadRequest):
     action = "Choose one of the message's swipes; the first one is 0."
 
 
-def shown_swipe(line: bytes) -> int | None:
-    """Return which swipe a message shows, None when it has none."""
-    message = parse_object(line)
-    swipe = message.get("swipe_id")
-    return swipe if isinstance(swipe, int) and isinstance(message.get("swipes"), list) else None
+def shown_swipe(line: bytes) -> int:
+    """Return which swipe a message shows; a message without swipes shows its only one."""
+    swipe = parse_object(line).get("swipe_id")
+    return swipe if isinstance(swipe, int) else 0
 
 
 def choose_swipe(line: bytes, swipe: int) -> bytes:

@@ -1,0 +1,175 @@
+"""The way in: the table of commands, and the one place where answers are written and errors become exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from forklore.cli import terminal
+from forklore.cli.command import Answer, Command
+from forklore.cli.options import GLOBAL_OPTIONS, Invocation
+from forklore.errors import BadRequest, ForkloreError, Kind
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Look": ("stories", "tree", "show", "check", "status"),
+    "Fork": ("checkpoint", "branch"),
+    "Take back": ("log", "undo"),
+    "More": ("queue", "demo", "completion"),
+}
+"""Every command by what it is for; each is a module of ``forklore.cli.commands`` with a function of that name."""
+
+EXIT_CODES = {
+    Kind.INVALID: 2,
+    Kind.BLOCKED: 3,
+    Kind.NOT_FOUND: 4,
+    Kind.CONFLICT: 5,
+    Kind.BUSY: 6,
+    Kind.DAMAGED: 7,
+}
+EXIT_BUG, EXIT_INTERRUPTED = 1, 130
+
+
+class FileUnreadable(ForkloreError):
+    """The system refused to read or write a file."""
+
+    code = "FILE_UNREADABLE"
+    kind = Kind.CONFLICT
+    action = "Check that the file is there and that you may use it, then try again."
+
+
+class Program(click.Group):
+    """All commands, each imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, in the order of the help page."""
+        del ctx
+        return [name for names in SECTIONS.values() for name in names]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> Command | None:
+        """Return the command, or None when there is no such command."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"forklore.cli.commands.{cmd_name}")
+        found: Command = getattr(module, cmd_name)
+        return found
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the help page of the program."""
+        from forklore.cli.help import group_help
+
+        return group_help(self, ctx, SECTIONS)
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]  # it never returns
+        """Run the command line *args*, write its answer and exit."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        before_dashes = arguments[: arguments.index("--")] if "--" in arguments else arguments
+        invocation = Invocation(as_json="--json" in before_dashes)
+        terminal.prepare_streams()
+        extra.update(obj=invocation, standalone_mode=False)
+        try:
+            answer = super().main(arguments, prog_name or "forklore", **extra)
+            code = _write_answer(answer, invocation) if isinstance(answer, Answer) else 0
+        except ForkloreError as error:
+            code = _write_error(error, invocation)
+        except click.exceptions.NoArgsIsHelpError as error:
+            code = _write_error(BadRequest("No command was given."), invocation, instead=error.format_message())
+        except click.ClickException as error:
+            code = _write_error(BadRequest(error.format_message()), invocation)
+        except (click.Abort, KeyboardInterrupt):
+            code = _write_interrupted(invocation)
+        except OSError as error:
+            name = f" {error.filename!r}" if error.filename else ""
+            reason = error.strerror or str(error)
+            code = _write_error(FileUnreadable(f"The file{name} cannot be used ({reason})."), invocation)
+        except Exception as error:
+            code = _write_bug(error, invocation)
+        sys.exit(code)
+
+
+def _write_answer(answer: Answer, invocation: Invocation) -> int:
+    invocation.progress.close()
+    if invocation.json:
+        terminal.write_json(answer.result.to_json())
+    else:
+        terminal.write(answer.words())
+    return answer.exit_code
+
+
+def _write_error(error: ForkloreError, invocation: Invocation, instead: str | None = None) -> int:
+    invocation.progress.close()
+    if invocation.json:
+        terminal.write_json(error.to_json())
+    else:
+        from forklore.cli import render
+
+        terminal.say(f"{instead}\n" if instead else render.error(error, doing=invocation.doing))
+    return EXIT_CODES[error.kind]
+
+
+def _write_interrupted(invocation: Invocation) -> int:
+    message, action = "Stopped.", "What was begun is finished or taken back the next time."
+    invocation.progress.close()
+    if invocation.json:
+        terminal.write_json(_error("INTERRUPTED", "interrupted", message, action))
+    else:
+        terminal.say(f"{message} {action}\n")
+    return EXIT_INTERRUPTED
+
+
+def _write_bug(error: Exception, invocation: Invocation) -> int:
+    import traceback
+
+    action = "Please report it with the lines on standard error; nothing of your story needs to be in the report."
+    invocation.progress.close()
+    terminal.say("".join(traceback.format_exception(error)))
+    terminal.say(f"This is a bug in Forklore. {action}\n")
+    if invocation.json:
+        terminal.write_json(_error("BUG", "bug", f"{type(error).__name__}: {error}", action))
+    return EXIT_BUG
+
+
+def _error(code: str, kind: str, message: str, action: str) -> dict[str, Any]:
+    return {"error": {"code": code, "kind": kind, "message": message, "action": action, "findings": []}}
+
+
+def _tell_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        from forklore.version import VERSION
+
+        if context.obj.json:
+            terminal.write_json({"version": VERSION})
+        else:
+            terminal.write(f"forklore {VERSION}\n")
+        context.exit()
+
+
+program = Program(
+    "forklore",
+    params=[
+        *(option() for option in GLOBAL_OPTIONS),
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_tell_version,
+            help="Show the version.",
+        ),
+    ],
+    help=(
+        "Checkpoints and branches of SillyTavern stories that share nothing with their parent and can be undone.\n\n"
+        "CHAT is an address (folder/name), a chat's name, or a part that only one chat has. "
+        "Messages are numbered from 0. Options of the program may also stand after the command."
+    ),
+    epilog="forklore COMMAND --help shows examples. Start with: forklore stories, or forklore demo",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> NoReturn:
+    """Run the command line."""
+    program.main()

@@ -1,0 +1,129 @@
+"""The options that commands share, and the global ones that stand before or after the command."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from forklore.cli.progress import Steps
+from forklore.cli.terminal import say
+from forklore.errors import ForkloreError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from forklore.app.forklore import Forklore
+
+FORKLORE_DATA = "FORKLORE_DATA"
+
+
+class Invocation:
+    """One call of the program: what its global options say, and the workspace they lead to."""
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        """Begin with nothing said, but for whether the answer is JSON."""
+        self.json = as_json
+        self.data: str | None = None
+        self.user: str | None = None
+        self.policy: str | None = None
+        self.doing = ""
+        """What a failure means to the person who asked, e.g. ``Failed to create checkpoint``."""
+        self.progress = Steps(quiet=as_json)
+
+    def open(self) -> Forklore:
+        """Open the workspace; when it was found by searching, say which one it is."""
+        from forklore.app.open import open_workspace  # most of the start-up time: only when it is needed
+
+        forklore = open_workspace(self.data, user=self.user, policy=self.policy, progress=self.progress)
+        if self.data is None and not os.environ.get(FORKLORE_DATA):
+            say(f"Found {forklore.root.resolve()} (another one: --data DIR)\n")
+        return forklore
+
+
+def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Keep a global option; the one after the command wins, as it comes last."""
+    if value is not None and value is not False and isinstance(context.obj, Invocation):
+        setattr(context.obj, str(parameter.name), value)
+
+
+def _global(*names: str, **settings: Any) -> Callable[[], click.Option]:
+    return partial(click.Option, list(names), callback=_remember, expose_value=False, **settings)
+
+
+GLOBAL_OPTIONS: tuple[Callable[[], click.Option], ...] = (
+    _global("--data", metavar="DIR", help=f"SillyTavern's folder, its data folder or a user folder [{FORKLORE_DATA}]."),
+    _global("--user", metavar="HANDLE", help="Which user, when the data folder has several."),
+    _global(
+        "--policy", type=click.Choice(["standard", "strict"]), help="How much must be in order before a fork is made."
+    ),
+    _global("--json", is_flag=True, default=None, help="Print exactly one JSON document."),
+)
+
+
+def _complete_chat(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the chats that have what was typed."""
+    from click.shell_completion import CompletionItem
+
+    from forklore.app.open import open_workspace
+
+    try:
+        stories = open_workspace(context.obj.data, user=context.obj.user).stories().stories
+    except (ForkloreError, OSError):
+        return []  # a shell that completes a word is no place for an error
+    chats = [timeline.chat for story in stories for timeline in story.timelines]
+    return [CompletionItem(chat) for chat in chats if incomplete.casefold() in chat.casefold()]
+
+
+class _Seconds(click.ParamType):
+    """A number of seconds; infinite is one."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds = _number(value)
+        if seconds is None or seconds < 0:
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+        return seconds
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return None if math.isnan(number) else number
+
+
+def settle_wait(arguments: list[str]) -> list[str]:
+    """Return the arguments with a ``--wait`` that no number follows made explicit, so that it takes no chat along."""
+    settled = list(arguments)
+    for place, argument in enumerate(arguments):
+        if argument == "--":
+            break
+        if argument == "--wait" and _number("".join(arguments[place + 1 : place + 2])) is None:
+            settled[place] = "--wait=inf"
+    return settled
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+chat_argument = click.argument("chat", metavar="CHAT", shell_complete=_complete_chat)
+at_option = click.option("--at", type=int, metavar="N", help="Message number, from 0; without it the last message.")
+_wait_option = click.option(
+    "--wait",
+    type=_Seconds(),
+    metavar="[SECONDS]",
+    help="Wait until the queue is idle and the workspace is free; without a number, as long as it takes.",
+)
+_show_option = click.option("--show-last-scene", is_flag=True, help="Unhide the messages of the fork's last scene.")
+_dry_option = click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
+
+
+def fork_options(function: F) -> F:
+    """Add what checkpoint and branch have in common."""
+    return _wait_option(_show_option(_dry_option(function)))
