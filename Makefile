@@ -51,8 +51,10 @@ $(BIN)/python:
 
 $(VENV)/set-up: pyproject.toml | $(BIN)/python
 	$(PIP) install -e .
+	@$(BIN)/python -m compileall -q src/forklore
 	@touch $@
 
 $(VENV)/set-up-dev: pyproject.toml | $(BIN)/python
 	$(PIP) install -e '.[dev]'
+	@$(BIN)/python -m compileall -q src/forklore
 	@touch $@ $(VENV)/set-up

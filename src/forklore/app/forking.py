@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from forklore.app.progress import Progress
 from forklore.app.reading import Reading, reading
@@ -14,9 +15,9 @@ from forklore.channels.cut import ForkPoint
 from forklore.channels.identity import own_identity
 from forklore.channels.running_recap import RunningRecap
 from forklore.checks.requirements import Policy, Subject, check
-from forklore.disk.lock import CreationInProgress, workspace_lock
+from forklore.disk.lock import workspace_lock
 from forklore.disk.publishing import NameTaken
-from forklore.disk.transaction import Transactions
+from forklore.disk.transaction import FOLDER, Transactions
 from forklore.disk.workspace import Workspace, comparable
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
@@ -77,36 +78,51 @@ class Means:
 def fork(request: ForkRequest, means: Means) -> ForkMade:
     """Make a checkpoint or branch; raises ``ForkBlocked`` with every reason when the story is not ready."""
     deadline = None if request.wait is None else time.monotonic() + request.wait
+    if deadline is not None or not (means.workspace.root / FOLDER).is_dir():
+        # A refusal leaves no trace, not even our folder with its lock: where there is none yet, we look first.
+        _wait_until_ready(request, means, deadline)
+    while True:
+        with workspace_lock(means.workspace.root, what=request.kind, wait=_left(deadline)):
+            means.transactions.recover()
+            with reading(means.workspace, request.chat) as read:
+                draft, report = draft_and_check(request, means, read)
+                if draft is not None and report.valid:
+                    _tell_checks(report, means.progress)
+                    return _make(draft, report, read, means)
+        if not _may_wait(report, deadline):
+            _refuse(report, request, means)
+        _wait_until_ready(request, means, deadline)
+
+
+def _wait_until_ready(request: ForkRequest, means: Means, deadline: float | None) -> None:
+    """Return when nothing stands in the way of the fork any more; raises ``ForkBlocked`` when it does for too long."""
     told = ""
     while True:
-        try:
-            return _fork_once(request, means, _left(deadline))
-        except ForkBlocked as error:
-            codes = {finding.code for finding in error.report.errors}
-            if codes != {"QUEUE_NOT_EMPTY"} or deadline is None or time.monotonic() >= deadline:
-                raise
-            if error.message != told:
-                told = error.message
-                means.progress.note(told)
-        except CreationInProgress:
-            if deadline is None or time.monotonic() >= deadline:
-                raise
-        time.sleep(min(_POLL_SECONDS, max(0.0, _left(deadline))))
+        with reading(means.workspace, request.chat) as read:
+            report = draft_and_check(request, means, read)[1]
+        if report.valid:
+            return
+        if not _may_wait(report, deadline):
+            _refuse(report, request, means)
+        if report.errors[0].message != told:
+            told = report.errors[0].message
+            means.progress.note(told)
+        time.sleep(min(_POLL_SECONDS, _left(deadline)))
+
+
+def _may_wait(report: Report, deadline: float | None) -> bool:
+    """Whether only a busy queue is in the way, and there is time left to wait for it."""
+    only_busy = {finding.code for finding in report.errors} == {"QUEUE_NOT_EMPTY"}
+    return only_busy and deadline is not None and time.monotonic() < deadline
+
+
+def _refuse(report: Report, request: ForkRequest, means: Means) -> NoReturn:
+    _tell_checks(report, means.progress)
+    raise ForkBlocked(report, request.kind)
 
 
 def _left(deadline: float | None) -> float:
     return 0.0 if deadline is None else max(0.0, deadline - time.monotonic())
-
-
-def _fork_once(request: ForkRequest, means: Means, wait: float) -> ForkMade:
-    with workspace_lock(means.workspace.root, what=request.kind, wait=wait):
-        means.transactions.recover()
-        with reading(means.workspace, request.chat) as read:
-            draft, report = draft_and_check(request, means, read)
-            _tell_checks(report, means.progress)
-            if draft is None or not report.valid:
-                raise ForkBlocked(report, request.kind)
-            return _make(draft, report, read, means)
 
 
 def dry_run(request: ForkRequest, means: Means) -> DryRun:
@@ -145,7 +161,10 @@ def draft_and_check(request: ForkRequest, means: Means, read: Reading) -> tuple[
         also_active=read.also_active,
         shows_last_scene=request.show_last_scene,
     )
-    return draft, check(subject, means.policy)
+    try:
+        return draft, check(subject, means.policy)
+    except ChatDamaged as error:  # a line that only a requirement needed
+        return None, check(replace(subject, cuts={}, damage=str(error)), means.policy)
 
 
 def _damage_at(chat: Chat, at: int | None) -> str:
@@ -258,6 +277,7 @@ def _make(draft: Draft, report: Report, read: Reading, means: Means) -> ForkMade
         operation=applied.operation.id,
         running_version=running.current_version if running.current is not None else None,
         running_scenes=scenes,
+        combined_messages=draft.cuts["combined_recap"].record["combined_recap_message_count"],
     )
 
 

@@ -30,15 +30,16 @@ from forklore.checks.requirements import Policy
 from forklore.checks.scenes import missing_at_scene
 from forklore.disk.disk import Disk
 from forklore.disk.lock import CreationInProgress, workspace_lock
-from forklore.disk.scan import scan_chats
+from forklore.disk.scan import scan_stories
 from forklore.disk.transaction import Transactions
 from forklore.disk.workspace import ChatAmbiguous, ChatUnreadable, Workspace
 from forklore.errors import BadRequest, ForkloreError, Kind
+from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.formats.json_text import encode
 from forklore.log.operations import Operation, undone_ids
 from forklore.model.finding import Report
 from forklore.model.plan import EditFile, LineEdit, Plan, Put
-from forklore.model.timeline import Story, Timeline, grow_stories
+from forklore.model.timeline import Story, Timeline
 from forklore.planning.undo import UndoRefused
 
 
@@ -140,10 +141,13 @@ class Forklore:
             read.needs_header()
             running = read_running_recap(read.parent.metadata)
             text = read.parent.chat
-            scenes = tuple(
-                SceneShown(scene.message, scene.name, missing_at_scene(scene, running))
-                for scene in scene_breaks(text, upto=text.message_count - 1)
-            )
+            try:
+                scenes = tuple(
+                    SceneShown(scene.message, scene.name, missing_at_scene(scene, running))
+                    for scene in scene_breaks(text, upto=text.message_count - 1)
+                )
+            except ChatDamaged as error:
+                raise ChatUnreadable(f"{str(address)!r} is damaged. {error}") from error
             book = read.parent.book
         story = self._story_of(str(address), self._stories())
         timeline = next(t for t in story.timelines if t.chat == str(address))
@@ -240,17 +244,19 @@ class Forklore:
         if not cancel:
             with reading(self._workspace, address) as read:
                 return self._queue(read, None)
+        with reading(self._workspace, address) as read:
+            self._cancellation(read, frozenset(cancel))  # what makes no sense is refused before anything is locked
         with workspace_lock(self.root, what="operation"):
             self._transactions.recover()
             with reading(self._workspace, address) as read:
-                operation = self._cancel(read, frozenset(cancel))
+                operation = self._apply(self._cancellation(read, frozenset(cancel)), read)
             with reading(self._workspace, address) as read:
                 return self._queue(read, operation.id)
 
     def _queue(self, read: Reading, operation: str | None) -> QueueShown:
         return QueueShown(str(read.address), read.book_name, _operations(read), operation)
 
-    def _cancel(self, read: Reading, ids: frozenset[str]) -> Operation:
+    def _cancellation(self, read: Reading, ids: frozenset[str]) -> Plan:
         known = {operation.operation_id for operation in _operations(read)}
         if missing := ids - known:
             raise BadRequest(f"The queue has no operation {', '.join(sorted(missing))}.")
@@ -259,14 +265,13 @@ class Forklore:
             raise BadRequest("The chat has no lorebook, so it has no queue.")
         entry = book.queue_entries[0]
         edit = LineEdit(None, Put(("entries", entry.key, "content"), encode(cancelled(entry.content or "", ids))))
-        plan = Plan(
+        return Plan(
             "cancel",
             str(read.address),
             (EditFile(path, (edit,), role="queue"),),
             commit=0,
             unchanged=((path, read.files[path].fingerprint),),
         )
-        return self._apply(plan, read)
 
     # --- the log --------------------------------------------------------------------------------------------------
 
@@ -277,11 +282,11 @@ class Forklore:
 
     def undo(self, operation: str | None = None) -> Undone:
         """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it."""
+        _to_undo(operation, list(self._transactions.log))  # without such an operation nothing is even locked
         with workspace_lock(self.root, what="operation"):
             self._transactions.recover()
             operations = list(self._transactions.log)
-            undone = undone_ids(operations)
-            target = _to_undo(operation, operations, undone)
+            target = _to_undo(operation, operations)
             plan = undo_plan(target, operations, self._workspace, self._outside.cache())
             applied = self._apply(plan, None)
             return Undone(target.id, applied.id, applied.pending)
@@ -315,7 +320,7 @@ class Forklore:
 
     def _stories(self) -> tuple[Story, ...]:
         progress = self._means.progress.advance
-        return grow_stories(scan_chats(self._workspace, self._outside.cache(), progress))
+        return scan_stories(self._workspace, self._outside.cache(), progress)
 
     def _story_of(self, address: str, stories: tuple[Story, ...]) -> Story:
         for story in stories:
@@ -337,7 +342,8 @@ def _operations(read: Reading) -> tuple[QueuedOperation, ...]:
         raise QueueDamaged(str(error)) from error
 
 
-def _to_undo(wanted: str | None, operations: list[Operation], undone: frozenset[str]) -> Operation:
+def _to_undo(wanted: str | None, operations: list[Operation]) -> Operation:
+    undone = undone_ids(operations)
     if wanted is None:
         for operation in operations:
             if operation.undoes is None and operation.id not in undone:

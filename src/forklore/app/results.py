@@ -47,6 +47,8 @@ class ForkMade:
     operation: str
     running_version: int | None = None
     running_scenes: int = 0
+    combined_messages: int | None = None
+    """How many messages the combined recap covers, None when there is none."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the fork as the contract shows it."""

@@ -11,30 +11,41 @@ from forklore.disk.scan import scan_chats
 from forklore.disk.staging import content_is, prepare_edit
 from forklore.disk.workspace import Workspace
 from forklore.formats.chat_jsonl import ChatDamaged
-from forklore.formats.json_text import NotJson, parse
+from forklore.formats.json_text import NotJson
 from forklore.log.operations import Operation
-from forklore.model.plan import EditFile, LineEdit, Plan, Put
+from forklore.model.plan import EditFile, LineEdit, Plan
 from forklore.model.timeline import ChatFacts
 from forklore.planning.undo import UndoRefused, inverse_edits, inverse_link_edits, plan_undo
-
-FORKS = ("checkpoint", "branch")
 
 
 def undo_plan(operation: Operation, log: list[Operation], workspace: Workspace, cache: Path | None) -> Plan:
     """Return the plan that undoes *operation*; raises ``UndoRefused`` when something was built on it since."""
+    makes_fork = _makes_fork(operation)
     _refuse_if_gone_on(operation, workspace)
-    if operation.kind in FORKS:
+    if makes_fork:
         _refuse_if_built_on(operation, scan_chats(workspace, cache))
 
     def edits_of(change: Mapping[str, Any]) -> tuple[LineEdit, ...]:
-        if change.get("role") == "link":
+        if makes_fork and change.get("role") == "link":
             return _link_edits(change, operation, log, workspace)
         return inverse_edits(change)
 
-    plan = plan_undo(operation.id, operation.chat, operation.changes, exists=workspace.exists, edits_of=edits_of)
+    plan = plan_undo(
+        operation.id,
+        operation.chat,
+        operation.changes,
+        exists=workspace.exists,
+        edits_of=edits_of,
+        notes=operation.notes,
+    )
     if all(isinstance(change, EditFile) for change in plan.changes):
         _refuse_if_nothing_is_left(plan, workspace)
     return plan
+
+
+def _makes_fork(operation: Operation) -> bool:
+    """Whether a fork is there because of this operation: it made one, or undid the undoing of one."""
+    return "fork" in operation.notes and any(True for _ in _created(operation))
 
 
 def _created(operation: Operation) -> Iterator[tuple[str, tuple[tuple[int, str], ...]]]:
@@ -59,15 +70,21 @@ def _refuse_if_built_on(operation: Operation, chats: list[ChatFacts]) -> None:
     paths = [path for path, _ in _created(operation)]
     books = {_stem(path) for path in paths if path.startswith("worlds/")}
     forks = {path for path in paths if not path.startswith("worlds/")}
-    folder, _, _ = operation.chat.partition("/")
+    folder = _place(operation.chat.partition("/")[0])
     fork_names = {_stem(path) for path in forks}
     for chat in chats:
-        if chat.folder == folder and chat.name in fork_names:
+        beside = _place(chat.folder) == folder
+        if beside and chat.name in fork_names:
             continue
-        if chat.folder == folder and chat.main_chat in fork_names:
+        if beside and chat.main_chat in fork_names:
             raise UndoRefused(f"{chat.address!r} was forked from it.")
         if chat.lorebook in books:
             raise UndoRefused(f"{chat.address!r} uses its lorebook.")
+
+
+def _place(folder: str) -> str:
+    """Return where the chats of a folder lie: those of all groups in one place, also those that no group lists."""
+    return "group:" if folder.startswith("group:") else folder
 
 
 def _stem(path: str) -> str:
@@ -83,25 +100,23 @@ def _link_edits(
             return inverse_link_edits(
                 change,
                 file.chat,
-                str(operation.notes.get("fork", "")),
+                str(operation.notes["fork"]),
+                history=_history(change["path"], log),
                 still_there=lambda name: workspace.exists(f"{folder}/{name}.jsonl"),
-                replaced_by=lambda name: _replaced_by(name, change["path"], log),
             )
     except (OSError, ChatDamaged):
         return ()
 
 
-def _replaced_by(name: str, path: str, log: list[Operation]) -> str | None:
-    """Return the link that the checkpoint *name* replaced when it was made, None when there was none."""
-    for operation in log:
-        if operation.kind in FORKS and operation.notes.get("fork") == name:
-            for change in operation.changes:
-                if change["path"] == path:
-                    for edit in inverse_edits(change):
-                        if isinstance(edit.edit, Put) and edit.edit.path[-1] == "bookmark_link":
-                            earlier = parse(edit.edit.text)
-                            return earlier if isinstance(earlier, str) else None
-    return None
+def _history(path: str, log: list[Operation]) -> dict[str, tuple[LineEdit, ...]]:
+    """Return, for every fork made in a chat, the edits that take its link back; of equal names the newest counts."""
+    return {
+        str(operation.notes["fork"]): inverse_edits(change)
+        for operation in reversed(log)
+        if _makes_fork(operation)
+        for change in operation.changes
+        if change["path"] == path and change["do"] == "edit"
+    }
 
 
 def _refuse_if_nothing_is_left(plan: Plan, workspace: Workspace) -> None:

@@ -14,7 +14,7 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     """Leave the map with the parent: it lists the parent's forks, not this one's."""
     space = parent.metadata.get(_SPACE)
     if not isinstance(space, dict):
-        return Cut()
+        return Cut(carried=(_SPACE,) if space is not None and not point.is_head else ())
     edits: tuple[Edit, ...] = (Drop(MAP_PATH, prune=1),) if MAP_PATH[1] in space else ()
     others = set(space) - {MAP_PATH[1], "combined_recap"}
     carried = (_SPACE,) if others and not point.is_head else ()

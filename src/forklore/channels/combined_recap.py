@@ -15,17 +15,19 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     del earlier
     space = parent.metadata.get(_SPACE)
     recap = space.get(_KEY) if isinstance(space, dict) else None
-    if not isinstance(recap, dict):
+    if recap is None:
         return Cut(record=_record({}))
-    count = recap.get("message_count")
+    known = recap if isinstance(recap, dict) else {}
+    count = known.get("message_count")
     if point.is_head or (isinstance(count, int) and count <= point.derived_upto + 1):
-        return Cut(value=recap, record=_record(recap))
+        return Cut(value=recap, record=_record(known))
     finding = Finding(
         "COMBINED_RECAP_LEFT_OUT",
         Severity.WARNING,
         "The combined recap is left out",
         "Generate a combined recap in the new timeline if you use one",
-        f"It covers {count} messages, the fork has {point.at + 1}.",
+        f"It covers {count if isinstance(count, int) else 'nobody knows how many'} messages, "
+        f"the fork has {point.at + 1}.",
     )
     edits = (Drop((_SPACE, _KEY), prune=1),)
     return Cut(edits=edits, left_out=(_SPACE,), findings=(finding,), record=_record({}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
 from forklore.channels.queue import emptied
 from forklore.channels.scenes import Scene, snapshot_before
-from forklore.formats.json_text import apply_edits, encode, escape_lone_surrogates, to_bytes, to_text
+from forklore.formats.json_text import apply_edits, encode, to_bytes, to_text
 from forklore.formats.lorebook_json import QUEUE_COMMENT, EntryOutline, Lorebook, parse_lorebook, retitled
 from forklore.model.plan import Edit, Put
 
@@ -35,7 +34,8 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     del earlier
     book = parent.book
     if book is None or point.clone_name is None:
-        return Cut(BookCut("none"))
+        # What names no book of ours, such as a list of several, is nothing we could isolate.
+        return Cut(BookCut("none"), carried=(_KEY,) if parent.metadata.get(_KEY) and not point.is_head else ())
     if point.is_head:
         cut = _whole(book, point.clone_name, "live")
     elif scene := snapshot_before(parent.chat, point.derived_upto):
@@ -79,7 +79,7 @@ def _compose(book: Lorebook, scene: Scene, clone: str) -> bytes:
     if "name" in whole:
         whole["name"] = clone
     # Laid out as SillyTavern writes a book.
-    return to_bytes(escape_lone_surrogates(json.dumps(whole, ensure_ascii=False, indent=4)))
+    return to_bytes(encode(whole, indent=4))
 
 
 def _live_entries(book: Lorebook) -> dict[tuple[Any, str], tuple[str, Mapping[str, Any]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -105,12 +104,12 @@ def _object(value: object) -> Mapping[str, Any]:
 def emptied(content: str) -> str:
     """Return the content of a queue entry with nothing in the queue."""
     try:
-        queue = parse_object(content)
+        queue = parse_object(content) if content.strip() else {}
     except NotJson:
+        queue = {"queue": content, "paused": False, "version": 1}  # nobody can tell what waits in there
+    if not queue.get("queue") and queue.get("current_operation_id") is None:
         return content
-    if not queue.get("queue"):
-        return content
-    return json.dumps({**queue, "queue": [], "current_operation_id": None}, ensure_ascii=False, indent=2)
+    return encode({**queue, "queue": [], "current_operation_id": None}, indent=2)
 
 
 def cancelled(content: str, ids: frozenset[str]) -> str:

@@ -13,6 +13,7 @@ from forklore.formats.lorebook_json import REGISTRY_PREFIX, EntryOutline
 from forklore.model.plan import Edit, Put
 
 _KEY = "auto_lorebooks"
+_KNOWN = {"lorebookName", "attachedAt", "registry"}
 _UID = re.compile(r"^uid\s*[=:]\s*(\d+)$", re.IGNORECASE)
 _NONE = "—"
 
@@ -88,15 +89,21 @@ def broken_lines(outline: Iterable[EntryOutline]) -> Iterator[str]:
 
 def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     cache = parent.metadata.get(_KEY)
-    if not isinstance(cache, dict) or point.clone_name is None:
-        return Cut()
+    if not isinstance(cache, dict):
+        return Cut(carried=(_KEY,) if cache is not None and not point.is_head else ())
     edits: list[Edit] = []
-    if "lorebookName" in cache:
+    if "lorebookName" in cache and point.clone_name is not None:
         edits.append(Put((_KEY, "lorebookName"), encode(point.clone_name)))
-    if not point.is_head and isinstance(cache.get("registry"), dict):
+    if point.is_head:
+        return Cut(edits=tuple(edits))
+    registry = cache.get("registry", {})
+    understood = isinstance(registry, dict) and set(cache) <= _KNOWN and set(registry) <= {"index"}
+    left_out = False
+    if isinstance(registry, dict):
         index = {str(line.uid): line.to_cache() for line in registry_lines(earlier["lorebook"].value.outline)}
         edits.append(Put((_KEY, "registry", "index"), encode(index)))
-    return Cut(edits=tuple(edits))
+        left_out = point.clone_name is None and bool(registry.get("index"))  # without a book nothing tells what it was
+    return Cut(edits=tuple(edits), carried=() if understood else (_KEY,), left_out=(_KEY,) if left_out else ())
 
 
 CHANNEL = Channel("registry", frozenset({_KEY}), _cut)

@@ -11,6 +11,7 @@ from forklore.formats.json_text import encode
 from forklore.model.plan import Put
 
 KEY = "auto_recap_running_scene_recaps"
+_KNOWN = {"chat_id", "current_version", "versions"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,14 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
             if not all(inside):
                 kept_texts = (text for text, keep in zip(texts, inside, strict=True) if keep)
                 edits.append(Put((KEY, "versions"), f"[{','.join(kept_texts)}]"))
-    return Cut(value=recap, edits=tuple(edits), record=_record(recap))
+    carried = (KEY,) if not point.is_head and not _is_understood(stored) else ()
+    return Cut(value=recap, edits=tuple(edits), carried=carried, record=_record(recap))
+
+
+def _is_understood(stored: object) -> bool:
+    if not isinstance(stored, dict):
+        return stored is None
+    return set(stored) <= _KNOWN and isinstance(stored.get("versions", []), list)
 
 
 def upto(recap: RunningRecap, message: int) -> RunningRecap:

@@ -11,6 +11,7 @@ from forklore.formats.chat_jsonl import Chat
 from forklore.formats.json_text import NotJson, parse
 
 _MESSAGE_KEYS = ("auto_recap_memory", "auto_summarize_memory", "auto_recap")
+_WRITTEN_KEYS = (b'"auto_recap_memory"', b'"auto_summarize_memory"')
 _SCENE_BREAK = b'"scene_break"'
 _MID_FLIGHT = b'"stage1_lorebook_metadata"'
 
@@ -111,13 +112,9 @@ def mid_flight(chat: Chat, *, upto: int) -> Iterator[int]:
 
 
 def has_recap_messages(chat: Chat) -> bool:
-    """Whether any message carries data of ST-Auto-Recap."""
+    """Whether any message carries data of ST-Auto-Recap under the keys it has really used."""
     last = chat.message_count - 1
-    for key in _MESSAGE_KEYS:
-        for number in chat.messages_with(f'"{key}"'.encode(), upto=last):
-            if recap_data(chat.message(number)):
-                return True
-    return False
+    return any(recap_data(chat.message(number)) for number in chat.messages_with(*_WRITTEN_KEYS, upto=last))
 
 
 def snapshot_before(chat: Chat, upto: int) -> Scene | None:

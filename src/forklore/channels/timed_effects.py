@@ -21,19 +21,21 @@ _KEY = "timedWorldInfo"
 
 def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     stored = parent.metadata.get(_KEY)
-    if not isinstance(stored, dict):
-        return Cut()
+    groups = stored if isinstance(stored, dict) else {}
+    understood = stored is None or (
+        isinstance(stored, dict) and all(isinstance(keys, dict) for keys in stored.values())
+    )
     book, clone = parent.book, point.clone_name
-    effects = [(group, key) for group, keys in stored.items() if isinstance(keys, dict) for key in keys]
+    effects = [(group, key) for group, keys in groups.items() if isinstance(keys, dict) for key in keys]
     if book is None or clone is None:
-        return Cut(carried=(_KEY,) if effects and not point.is_head else ())
+        return Cut(carried=(_KEY,) if (effects or not understood) and not point.is_head else ())
     ours = [(group, key) for group, key in effects if _is_of(book, key)]
     entries = _clone_entries(book, earlier["lorebook"].value) if ours else {}
     edits: list[Edit] = []
     left_out = False
     for group, key in ours:
         edits.append(Drop((_KEY, group, key)))
-        effect, uid = stored[group][key], key.removeprefix(f"{book.name}.")
+        effect, uid = groups[group][key], key.removeprefix(f"{book.name}.")
         if point.is_head or (uid in entries and _lasts(effect, parent, point)):
             edits.append(Put((_KEY, group, f"{clone}.{uid}"), encode(_renewed(effect, entries.get(uid), clone))))
         else:
@@ -41,7 +43,7 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     return Cut(
         edits=tuple(edits),
         left_out=(_KEY,) if left_out else (),
-        carried=(_KEY,) if len(ours) < len(effects) and not point.is_head else (),
+        carried=(_KEY,) if (len(ours) < len(effects) or not understood) and not point.is_head else (),
     )
 
 

@@ -15,8 +15,7 @@ from forklore.channels.queue import QueuedOperation, QueueUnreadable, read_queue
 from forklore.channels.registry import broken_lines
 from forklore.channels.running_recap import RunningRecap
 from forklore.channels.scenes import Scene, has_recap_messages, mid_flight
-from forklore.formats.chat_jsonl import Chat
-from forklore.formats.lorebook_json import REGISTRY_PREFIX
+from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.model.finding import Finding, Report, ReportState, Severity
 
 
@@ -68,14 +67,14 @@ class Subject:
         """Whether the chat has data of ST-Auto-Recap; keys that Forklore writes do not count."""
         if self.parent is None or self.damage:
             return False
-        metadata = self.parent.metadata
+        metadata, book = self.parent.metadata, self.parent.book
         space = metadata.get("auto_recap")
         others = set(space) - {"checkpoint_lorebook_map"} if isinstance(space, dict) else set()
-        if others or any(metadata.get(key) for key in _RECAP_KEYS):
+        if others or any(metadata.get(key) for key in _RECAP_KEYS) or (self.scene and self.scene.data):
             return True
-        if self.parent.book and any(entry.comment.startswith(REGISTRY_PREFIX) for entry in self.parent.book.outline):
+        if book and (book.queue_entries or any(book.registry_entries)):
             return True
-        return bool(self.parent.book and self.parent.book.queue_entries) or has_recap_messages(self.parent.chat)
+        return has_recap_messages(self.parent.chat)
 
 
 _RECAP_KEYS = ("auto_recap_running_scene_recaps", "auto_lorebooks", "autoLorebooks", "auto_lorebooks_processed_recaps")
@@ -318,6 +317,21 @@ class Policy:
 
 def check(subject: Subject, policy: Policy) -> Report:
     """Hold *subject* against every requirement and report all problems at once."""
+    try:
+        found = _found(subject, policy)
+    except ChatDamaged as error:  # only a requirement needed to read that line
+        subject = replace(subject, damage=str(error), cuts={})
+        found = _found(subject, policy)
+    return Report(
+        subject.address,
+        subject.at,
+        tuple(f for f in found if f.severity is Severity.ERROR),
+        tuple(f for f in found if f.severity is Severity.WARNING),
+        _state(subject),
+    )
+
+
+def _found(subject: Subject, policy: Policy) -> list[Finding]:
     found: list[Finding] = []
     uses_recaps: bool | None = None
     for requirement in REQUIREMENTS:
@@ -335,13 +349,7 @@ def check(subject: Subject, policy: Policy) -> Report:
             for message, action, details in requirement.holds(subject)
         )
     found.extend(replace(f, severity=Severity.WARNING) for cut in subject.cuts.values() for f in cut.findings)
-    return Report(
-        subject.address,
-        subject.at,
-        tuple(f for f in found if f.severity is Severity.ERROR),
-        tuple(f for f in found if f.severity is Severity.WARNING),
-        _state(subject),
-    )
+    return found
 
 
 def _state(subject: Subject) -> ReportState:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import click
 
 from forklore.cli.options import GLOBAL_OPTIONS, Invocation, settle_wait
+from forklore.errors import Kind
+
+EXIT_CODES = {
+    Kind.INVALID: 2,
+    Kind.BLOCKED: 3,
+    Kind.NOT_FOUND: 4,
+    Kind.CONFLICT: 5,
+    Kind.BUSY: 6,
+    Kind.DAMAGED: 7,
+}
+EXIT_BUG, EXIT_INTERRUPTED = 1, 130
 
 
 class Result(Protocol):
@@ -18,8 +28,7 @@ class Result(Protocol):
         """Return the JSON shape of the result."""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """The result of a command, and the words for it; ``forklore.cli.main`` writes one of the two."""
 
     result: Result
@@ -51,11 +60,9 @@ def command(*, examples: Sequence[str]) -> Callable[[Callable[..., Answer]], Com
     """Make a function a command of the same name; its first argument is the ``Invocation``."""
 
     def decorate(function: Callable[..., Answer]) -> Command:
-        named = function.__name__.rstrip("_")
-        made = click.command(named, cls=Command, examples=examples)(click.pass_obj(function))
-        return made
+        return click.command(function.__name__, cls=Command, examples=examples)(click.pass_obj(function))
 
     return decorate
 
 
-__all__ = ["Answer", "Command", "Invocation", "Result", "command"]
+__all__ = ["EXIT_BUG", "EXIT_CODES", "EXIT_INTERRUPTED", "Answer", "Command", "Invocation", "Result", "command"]

@@ -16,24 +16,25 @@ if TYPE_CHECKING:
 
 _GLOBAL = ["--data", "--user", "--policy", "--json"]
 _WIDTH = 100
+_HELP = ["-h", "--help"]
 
 
 def command_help(command: Command, context: click.Context) -> str:
     """Return the help page of one command."""
     page = RichCommand(
-        command.name,
+        name=command.name,
         params=list(command.params),
         help=command.help,
-        epilog=_examples(command.examples),
     )
-    return _lay_out(page, context, [])
+    examples = "".join(f"   {example}\n" for example in command.examples)
+    return _lay_out(page, context, [], after=f" Examples:\n{examples}")
 
 
 def group_help(group: click.Group, context: click.Context, sections: Mapping[str, Sequence[str]]) -> str:
     """Return the help page of the whole program, its commands by what they are for."""
     commands = {name: found for name in group.list_commands(context) if (found := group.get_command(context, name))}
     page = RichGroup(
-        group.name,
+        name=group.name,
         commands=commands,
         params=list(group.params),
         help=group.help,
@@ -42,21 +43,22 @@ def group_help(group: click.Group, context: click.Context, sections: Mapping[str
     return _lay_out(page, context, [{"name": name, "commands": list(names)} for name, names in sections.items()])
 
 
-def _examples(examples: Sequence[str]) -> str:
-    lines = "\n".join(f"  {example}" for example in examples)
-    return f"\b\nExamples:\n{lines}"
-
-
-def _lay_out(page: RichCommand, context: click.Context, sections: list[dict[str, object]]) -> str:
+def _lay_out(page: RichCommand, context: click.Context, sections: list[dict[str, object]], *, after: str = "") -> str:
+    names = [parameter.opts[0] for parameter in page.params if isinstance(parameter, click.Option)]
+    own_options = [name for name in names if name not in _GLOBAL]
+    panels = [
+        {"name": "Command options", "options": [*own_options, "--help"]},
+        {"name": "Global options", "options": _GLOBAL},
+    ]
     config = RichHelpConfiguration(
-        command_groups={"*": sections} if sections else {},  # type: ignore[dict-item]  # the type is not exported
-        option_groups={"*": [{"name": "Global options", "options": _GLOBAL}]} if not sections else {},
+        command_groups={"*": sections},  # type: ignore[dict-item]  # the types of both are not exported
+        option_groups={"*": [] if sections else panels},  # type: ignore[dict-item]
         commands_before_options=True,
         max_width=_WIDTH,
         text_markup="ansi",
-        append_metavars_help=False,
-        show_arguments=False,
     )
-    own = RichContext(page, parent=context.parent, info_name=context.info_name, rich_help_config=config)
-    text = str(page.get_help(own))
+    own = RichContext(
+        page, parent=context.parent, info_name=context.info_name, rich_help_config=config, help_option_names=_HELP
+    )
+    text = "\n".join(line.rstrip() for line in f"{page.get_help(own)}\n\n{after}".splitlines()).strip("\n")
     return as_json({"help": text}) if context.obj and context.obj.json else text

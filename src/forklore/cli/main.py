@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from forklore.cli import terminal
-from forklore.cli.command import Answer, Command
+from forklore.cli.command import EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, Answer, Command
 from forklore.cli.options import GLOBAL_OPTIONS, Invocation
 from forklore.errors import BadRequest, ForkloreError, Kind
 
@@ -21,16 +21,6 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "More": ("queue", "demo", "completion"),
 }
 """Every command by what it is for; each is a module of ``forklore.cli.commands`` with a function of that name."""
-
-EXIT_CODES = {
-    Kind.INVALID: 2,
-    Kind.BLOCKED: 3,
-    Kind.NOT_FOUND: 4,
-    Kind.CONFLICT: 5,
-    Kind.BUSY: 6,
-    Kind.DAMAGED: 7,
-}
-EXIT_BUG, EXIT_INTERRUPTED = 1, 130
 
 
 class FileUnreadable(ForkloreError):
@@ -71,12 +61,10 @@ class Program(click.Group):
         terminal.prepare_streams()
         extra.update(obj=invocation, standalone_mode=False)
         try:
-            answer = super().main(arguments, prog_name or "forklore", **extra)
+            answer = super().main(arguments or ["--help"], prog_name or "forklore", **extra)
             code = _write_answer(answer, invocation) if isinstance(answer, Answer) else 0
         except ForkloreError as error:
             code = _write_error(error, invocation)
-        except click.exceptions.NoArgsIsHelpError as error:
-            code = _write_error(BadRequest("No command was given."), invocation, instead=error.format_message())
         except click.ClickException as error:
             code = _write_error(BadRequest(error.format_message()), invocation)
         except (click.Abort, KeyboardInterrupt):
@@ -99,14 +87,14 @@ def _write_answer(answer: Answer, invocation: Invocation) -> int:
     return answer.exit_code
 
 
-def _write_error(error: ForkloreError, invocation: Invocation, instead: str | None = None) -> int:
+def _write_error(error: ForkloreError, invocation: Invocation) -> int:
     invocation.progress.close()
     if invocation.json:
         terminal.write_json(error.to_json())
     else:
         from forklore.cli import render
 
-        terminal.say(f"{instead}\n" if instead else render.error(error, doing=invocation.doing))
+        terminal.say(render.error(error, making=invocation.making))
     return EXIT_CODES[error.kind]
 
 
@@ -166,6 +154,7 @@ program = Program(
         "Messages are numbered from 0. Options of the program may also stand after the command."
     ),
     epilog="forklore COMMAND --help shows examples. Start with: forklore stories, or forklore demo",
+    no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

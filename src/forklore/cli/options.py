@@ -31,8 +31,8 @@ class Invocation:
         self.data: str | None = None
         self.user: str | None = None
         self.policy: str | None = None
-        self.doing = ""
-        """What a failure means to the person who asked, e.g. ``Failed to create checkpoint``."""
+        self.making = ""
+        """The kind of fork that is being made; what fails then is its creation."""
         self.progress = Steps(quiet=as_json)
 
     def open(self) -> Forklore:
@@ -59,13 +59,16 @@ GLOBAL_OPTIONS: tuple[Callable[[], click.Option], ...] = (
     _global("--data", metavar="DIR", help=f"SillyTavern's folder, its data folder or a user folder [{FORKLORE_DATA}]."),
     _global("--user", metavar="HANDLE", help="Which user, when the data folder has several."),
     _global(
-        "--policy", type=click.Choice(["standard", "strict"]), help="How much must be in order before a fork is made."
+        "--policy",
+        type=click.Choice(["standard", "strict"]),
+        metavar="POLICY",
+        help="How much must be in order before a fork is made: standard or strict.",
     ),
     _global("--json", is_flag=True, default=None, help="Print exactly one JSON document."),
 )
 
 
-def _complete_chat(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_chat(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the chats that have what was typed."""
     from click.shell_completion import CompletionItem
 
@@ -79,16 +82,11 @@ def _complete_chat(context: click.Context, _parameter: click.Parameter, incomple
     return [CompletionItem(chat) for chat in chats if incomplete.casefold() in chat.casefold()]
 
 
-class _Seconds(click.ParamType):
-    """A number of seconds; infinite is one."""
-
-    name = "seconds"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        seconds = _number(value)
-        if seconds is None or seconds < 0:
-            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
-        return seconds
+def _seconds(text: str) -> float:
+    seconds = _number(text)
+    if seconds is None or seconds < 0:
+        raise click.BadParameter(f"{text!r} is not a number of seconds.")
+    return seconds
 
 
 def _number(text: str) -> float | None:
@@ -112,11 +110,11 @@ def settle_wait(arguments: list[str]) -> list[str]:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-chat_argument = click.argument("chat", metavar="CHAT", shell_complete=_complete_chat)
+chat_argument = click.argument("chat", metavar="CHAT", shell_complete=complete_chat)
 at_option = click.option("--at", type=int, metavar="N", help="Message number, from 0; without it the last message.")
 _wait_option = click.option(
     "--wait",
-    type=_Seconds(),
+    type=_seconds,
     metavar="[SECONDS]",
     help="Wait until the queue is idle and the workspace is free; without a number, as long as it takes.",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from forklore.cli.terminal import BAD, DIM, GOOD, PLAIN, is_terminal, say
 
@@ -19,16 +20,17 @@ class Steps:
     """Tells each thing once, however often it is tried while waiting; draws a bar only after half a second."""
 
     def __init__(self, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin to count the time; *quiet* says nothing at all."""
+        """Count the time from the first thing that is told; *quiet* says nothing at all."""
         self._quiet = quiet
         self._clock = clock
-        self._begun = clock()
-        self._drawn = self._begun
+        self._begun: float | None = None
+        self._drawn = 0.0
         self._bar = False
         self._said: set[str] = set()
 
     def step(self, number: int, title: str) -> None:
         """Name one of the four steps."""
+        self._begin()
         self._say(f"[{number}/4] {title}\n")
 
     def note(self, text: str, *, good: bool | None = None) -> None:
@@ -37,10 +39,10 @@ class Steps:
 
     def advance(self, done: int, total: int) -> None:
         """Draw how far the work has come, if it takes longer than half a second."""
-        now = self._clock()
-        terminal = is_terminal(sys.stderr)
-        if self._quiet or not total or now - self._begun < _PATIENCE_SECONDS:
+        now, since = self._clock(), self._begin()
+        if self._quiet or not total or now - since < _PATIENCE_SECONDS or (done >= total and not self._bar):
             return
+        terminal = is_terminal(sys.stderr)
         if now - self._drawn < (_REDRAW_SECONDS if terminal else _LINE_SECONDS) and self._bar:
             return
         share = min(1.0, done / total)
@@ -57,6 +59,11 @@ class Steps:
             _go_back(over=True)
         self._bar = False
 
+    def _begin(self) -> float:
+        if self._begun is None:
+            self._begun = self._clock()
+        return self._begun
+
     def _say(self, line: str) -> None:
         if self._quiet or line in self._said:
             return
@@ -67,6 +74,5 @@ class Steps:
 
 def _go_back(*, over: bool) -> None:
     """Go to the start of the line and, *over* what is there, write blanks."""
-    if over:
-        sys.stderr.write("\r" + " " * (_WIDTH + 8))
-    sys.stderr.write("\r")
+    with suppress(OSError):  # work goes on when the terminal is gone
+        sys.stderr.write(("\r" + " " * (_WIDTH + 8) if over else "") + "\r")

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sys
+import time
+from _thread import allocate_lock
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from forklore.model.plan import Fingerprint
 
+_WINDOWS = sys.platform == "win32"
 _O_BINARY = getattr(os, "O_BINARY", 0)
 _COPY_BYTES = 1 << 30
+_READ_BYTES = 1 << 20
 _NO_SUCH_CALL = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
+_NO_KERNEL_COPY = _NO_SUCH_CALL | {errno.EXDEV, errno.EBADF, errno.EIO}
+_PAUSES = (0.01, 0.03, 0.1, 0.3, 0.6)
+_seeking = allocate_lock()
 
 
 def fingerprint(stat: os.stat_result) -> Fingerprint:
@@ -22,24 +29,71 @@ def fingerprint(stat: os.stat_result) -> Fingerprint:
     return Fingerprint(stat.st_size, stat.st_mtime_ns, stat.st_ino)
 
 
-def fingerprint_at(path: Path) -> Fingerprint | None:
-    """Return the fingerprint of the file at *path*, None when there is none."""
+def fingerprint_at(path: Path, *, follow: bool = True) -> Fingerprint | None:
+    """Return the fingerprint of the file at *path*, None when there is none; of a link itself unless *follow*."""
     try:
-        return fingerprint(os.stat(path))
-    except FileNotFoundError:
+        return fingerprint(os.stat(path, follow_symlinks=follow))
+    except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is such a name; unlike ``Path.exists`` it takes no error for an answer."""
+    return fingerprint_at(path, follow=False) is not None
+
+
+def same_disk(one: Path, other: Path) -> bool:
+    """Whether a file can be renamed from one folder into the other: not between disks, and not between mounts."""
+    return _disk_of(one) == _disk_of(other)
+
+
+def _disk_of(folder: Path) -> tuple[int, str]:
+    device = os.stat(folder).st_dev
+    if not hasattr(os, "O_PATH"):
+        return device, ""
+    descriptor = os.open(folder, os.O_PATH)
+    try:
+        with open(f"/proc/self/fdinfo/{descriptor}", encoding="ascii") as facts:
+            return device, next((line for line in facts if line.startswith("mnt_id:")), "")
+    except OSError:
+        return device, ""
+    finally:
+        os.close(descriptor)
 
 
 class Disk:
     """Every change of a file goes through one of these methods."""
 
-    def make_folder(self, path: Path) -> None:
-        """Make the folder and its missing parents; an existing one is fine."""
-        os.makedirs(path, exist_ok=True)
+    def make_folder(self, path: Path, *, durable: bool = True) -> None:
+        """Make the folder and its missing parents; an existing one is fine.
 
-    def create(self, path: Path, mode: int = 0o644) -> int:
-        """Make an empty file that must not exist and return its descriptor."""
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _O_BINARY, mode & 0o777)
+        Its name is on the disk at the return, unless the caller syncs the parent later anyway (*durable*).
+        """
+        if os.path.isdir(path):
+            return
+        self.make_folder(path.parent)
+        try:
+            os.mkdir(path)
+        except FileExistsError:
+            if not os.path.isdir(path):
+                raise
+        if durable:
+            self.sync_folder(path.parent)
+
+    def create(self, path: Path, like: os.stat_result | None = None) -> int:
+        """Make an empty file that must not exist, with mode and owner of *like*, and return its descriptor."""
+        mode = like.st_mode & 0o777 if like else 0o644
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _O_BINARY, mode)
+        if like is not None and hasattr(os, "fchown"):
+            made = os.fstat(descriptor)
+            # Whoever may not give a file away keeps it: best effort, as SillyTavern's own saves.
+            with suppress(OSError):
+                if (made.st_uid, made.st_gid) != (like.st_uid, like.st_gid):
+                    os.fchown(descriptor, like.st_uid, like.st_gid)
+            with suppress(OSError):
+                if made.st_mode & 0o777 != mode:
+                    os.fchmod(descriptor, mode)
+        return descriptor
 
     def write(self, descriptor: int, data: bytes | memoryview) -> None:
         """Write all of *data*."""
@@ -50,26 +104,32 @@ class Disk:
     def copy(self, source: int, target: int, start: int, end: int) -> None:
         """Copy a byte range of *source* to the end of *target*, inside the kernel where it can be done."""
         while start < end:
-            copied = _copy_some(source, target, start, min(end - start, _COPY_BYTES))
+            # Some file systems answer that nothing was left to copy although there is: reading tells for sure.
+            copied = _copy_in_kernel(source, target, start, end - start) or _copy_by_hand(
+                source, target, start, end - start
+            )
             if not copied:
                 raise OSError(errno.ESTALE, "The file became shorter while it was copied")
             start += copied
 
     def patch(self, descriptor: int, offset: int, data: bytes) -> None:
         """Write *data* over what stands at *offset*."""
-        if hasattr(os, "pwrite"):
-            os.pwrite(descriptor, data, offset)
-        else:  # Windows
-            os.lseek(descriptor, offset, os.SEEK_SET)
-            self.write(descriptor, data)
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        self.write(descriptor, data)
 
     def sync(self, descriptor: int) -> None:
         """Return when the content is on the disk."""
+        if sys.platform == "darwin":
+            import fcntl  # noqa: PLC0415  # not on Windows
+
+            with suppress(OSError):  # network disks have no such call
+                fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)  # a mere fsync there stops at the drive's cache
+                return
         os.fsync(descriptor)
 
     def sync_folder(self, path: Path) -> None:
         """Return when the names in the folder are on the disk."""
-        if sys.platform == "win32":
+        if _WINDOWS:
             return  # the system has no such call; NTFS journals names itself
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -82,16 +142,16 @@ class Disk:
 
     def rename_new(self, source: Path, target: Path) -> None:
         """Move *source* to *target*; raise ``FileExistsError`` rather than overwrite."""
-        if sys.platform == "win32":
-            os.rename(source, target)  # refuses an existing target by itself
+        if _WINDOWS:
+            _patiently(lambda: os.rename(source, target))  # refuses an existing target by itself
         elif not _rename_specially(source, target, "new"):
             try:
-                os.link(source, target)
-            except OSError as error:
-                if error.errno not in _NO_SUCH_CALL:
+                os.link(source, target, follow_symlinks=False)
+            except (OSError, NotImplementedError) as error:
+                if isinstance(error, OSError) and error.errno not in _NO_SUCH_CALL:
                     raise
                 # No exclusive rename and no links (FAT, some phones): we hold the lock, so looking first is enough.
-                if os.path.lexists(target):
+                if is_there(target):
                     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
                 os.rename(source, target)
             else:
@@ -103,25 +163,33 @@ class Disk:
 
     def replace(self, source: Path, target: Path) -> None:
         """Move *source* over *target* in one step."""
-        os.replace(source, target)
+        _patiently(lambda: os.replace(source, target))
 
     def remove(self, path: Path) -> None:
         """Remove a file of ours; a missing one is fine."""
-        path.unlink(missing_ok=True)
+        _patiently(lambda: path.unlink(missing_ok=True))
 
     def remove_tree(self, path: Path) -> None:
         """Remove a folder of ours with all that is in it; a missing one is fine."""
+        import shutil  # noqa: PLC0415  # a heavy import that few need
+
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _copy_some(source: int, target: int, start: int, count: int) -> int:
-    if hasattr(os, "copy_file_range"):
-        try:
-            return os.copy_file_range(source, target, count, offset_src=start)
-        except OSError as error:
-            if error.errno not in _NO_SUCH_CALL | {errno.EXDEV, errno.EBADF, errno.EIO}:
-                raise
-    data = read_at(source, start, min(count, 1 << 20))
+def _copy_in_kernel(source: int, target: int, start: int, count: int) -> int:
+    """Return how many bytes were copied, 0 where the kernel cannot."""
+    if not hasattr(os, "copy_file_range"):
+        return 0
+    try:
+        return os.copy_file_range(source, target, min(count, _COPY_BYTES), offset_src=start)
+    except OSError as error:
+        if error.errno not in _NO_KERNEL_COPY:
+            raise
+        return 0
+
+
+def _copy_by_hand(source: int, target: int, start: int, count: int) -> int:
+    data = read_at(source, start, min(count, _READ_BYTES))
     view = memoryview(data)
     while view:
         view = view[os.write(target, view) :]
@@ -129,11 +197,24 @@ def _copy_some(source: int, target: int, start: int, count: int) -> int:
 
 
 def read_at(descriptor: int, start: int, count: int) -> bytes:
-    """Return up to *count* bytes from *start*."""
+    """Return up to *count* bytes from *start*; several threads may read one file at the same time."""
     if hasattr(os, "pread"):
         return os.pread(descriptor, count, start)
-    os.lseek(descriptor, start, os.SEEK_SET)  # Windows: every open file has one user at a time there
-    return os.read(descriptor, count)
+    with _seeking:  # Windows: place and reading are two calls, and a file has one place only
+        os.lseek(descriptor, start, os.SEEK_SET)
+        return os.read(descriptor, count)
+
+
+def _patiently(change: Callable[[], None]) -> None:
+    """Make a change of a name; where a virus scanner or an indexer holds the file for a moment, try again."""
+    for pause in _PAUSES if _WINDOWS else ():
+        try:
+            change()
+        except PermissionError:
+            time.sleep(pause)
+        else:
+            return
+    change()
 
 
 def _rename_specially(source: Path, target: Path, how: str) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
+import stat
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +17,7 @@ from forklore.errors import ForkloreError, Kind
 from forklore.formats.chat_jsonl import SCAN_BYTES, Chat, index_lines
 from forklore.model.plan import Fingerprint
 
-_O_BINARY = getattr(os, "O_BINARY", 0)
+_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe must not make us wait
 
 
 class ContextChanged(ForkloreError):
@@ -30,11 +32,16 @@ class OpenFile:
     """A file that is open for reading; SillyTavern replaces files as a whole, so its content stays what it is."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file; raises what ``os.open`` raises."""
+        """Open the file; raises what ``os.open`` raises, and ``OSError`` for what is no file."""
         self.path = path
-        self.descriptor = os.open(path, os.O_RDONLY | _O_BINARY)
+        self.descriptor = os.open(path, _READING)
         self.stat = os.fstat(self.descriptor)
         self.fingerprint: Fingerprint = fingerprint(self.stat)
+        self._buffer: mmap.mmap | None = None
+        if not stat.S_ISREG(self.stat.st_mode):
+            self.close()
+            kind = errno.EISDIR if stat.S_ISDIR(self.stat.st_mode) else errno.EINVAL
+            raise OSError(kind, os.strerror(kind), str(path))
 
     @property
     def size(self) -> int:
@@ -76,7 +83,18 @@ class OpenFile:
     @cached_property
     def chat(self) -> Chat:
         """The content as a chat."""
-        return Chat(index_lines(self.chunks()), self.read)
+        return Chat(index_lines(self.chunks()), self.read, self._window)
+
+    def _window(self, start: int, end: int) -> Any:
+        """Return the bytes from *start* to *end* in a buffer that the next call fills anew."""
+        if end - start < SCAN_BYTES // 2 or not hasattr(os, "preadv"):
+            return self.read(start, end)
+        if self._buffer is None or len(self._buffer) != end - start:
+            self._buffer = mmap.mmap(-1, end - start)
+        with memoryview(self._buffer) as view:
+            if os.preadv(self.descriptor, [view], start) < end - start:
+                return self.read(start, end)  # a read may be short without being the last
+        return self._buffer
 
     def close(self) -> None:
         """Close the file; closing twice is fine."""

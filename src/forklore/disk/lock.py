@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from forklore.disk.transaction import FOLDER
-from forklore.errors import ForkloreError, Kind, ReadOnly
+from forklore.disk.failures import refusal_of
+from forklore.disk.operation_folder import FOLDER
+from forklore.errors import ForkloreError, Kind
 
 
 class CreationInProgress(ForkloreError):
@@ -32,8 +33,9 @@ def workspace_lock(root: Path, *, what: str, wait: float = 0.0) -> Iterator[None
     except Timeout as error:
         name = what.capitalize()
         raise CreationInProgress(f"{name} creation already in progress. Please wait.") from error
-    except OSError as error:
-        raise ReadOnly(f"The folder {root} cannot be written ({error.strerror or error}).") from error
+    except (OSError, NotImplementedError) as error:  # the latter where a disk knows no locks
+        number, reason = getattr(error, "errno", None), getattr(error, "strerror", None) or error
+        raise refusal_of(number)(f"The folder {root} cannot be written ({reason}).") from error
     try:
         yield
     finally:

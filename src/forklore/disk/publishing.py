@@ -1,20 +1,25 @@
-"""Making one change visible, telling whether it is, and taking it back."""
+"""Making one change visible, telling whether it is, and taking it back.
+
+Each change becomes visible by one rename, and what that rename takes away tells afterwards whether it happened:
+
+| Change | Visible when | On another disk than ``.forklore`` |
+|---|---|---|
+| create | the staged file has become the target | staged beside the target |
+| restore | the file has left the trash | a copy is staged beside the target, the trash is emptied afterwards |
+| trash | the target has gone to the trash | a copy goes to the trash, then the target under a hidden name |
+| edit | see ``forklore.disk.swapping`` | staged beside the target |
+"""
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
+import errno
 from pathlib import Path
-from typing import Any
 
-from forklore.disk.disk import Disk, fingerprint_at
-from forklore.disk.files import ContextChanged, OpenFile
-from forklore.disk.staging import Content, content_is
+from forklore.disk.disk import Disk, fingerprint_at, is_there
+from forklore.disk.files import ContextChanged
+from forklore.disk.staging import has_content
+from forklore.disk.swapping import JournalledChange, Swapper, content_of
 from forklore.errors import ForkloreError, Kind
-from forklore.model.plan import Fingerprint
-
-JournalledChange = dict[str, Any]
-"""A change as the journal describes it: what is done to which path, and where the new content is staged."""
 
 
 class NameTaken(ForkloreError):
@@ -25,117 +30,151 @@ class NameTaken(ForkloreError):
     action = "Choose another name. Nothing was changed."
 
 
-def content_of(change: JournalledChange) -> Content:
-    """Return the content that a journalled change speaks of."""
-    return tuple((length, digest) for length, digest in change["content"])
-
-
 class Publisher:
     """Publishes changes in one workspace."""
 
     def __init__(self, root: Path, trash: Path, disk: Disk) -> None:
         """Work on the workspace at *root*, with removed files going to *trash*."""
         self._root, self._trash, self._disk = root, trash, disk
+        self.swapper = Swapper(root, disk)
 
-    def target(self, path: str) -> Path:
-        """Return the real file behind a path of the workspace: a link to a file is followed, never replaced."""
-        target = self._root / path
-        return Path(os.path.realpath(target)) if target.is_symlink() else target
+    # --- the four questions -----------------------------------------------------------------------------------------
 
     def publish(self, change: JournalledChange) -> None:
         """Make the change visible in one step; raises ``ContextChanged`` or ``NameTaken`` and changes nothing."""
-        target = self.target(change["path"])
+        target = self.target(change)
         match change["do"]:
-            case "create":
-                self._rename_new(self._root / change["staged"], target)
             case "edit":
-                if "staged" in change and not self.swap(change, target):
+                if "staged" in change and not self.swapper.swap(change):
                     raise ContextChanged(f"{target.name!r} changed meanwhile.")
             case "trash":
                 self._into_trash(change, target)
-            case "restore":
-                self._disk.make_folder(target.parent)
-                self._rename_new(self._trash / change["item"], target)
-        self._disk.sync_folder(target.parent)
-
-    def _rename_new(self, source: Path, target: Path) -> None:
-        try:
-            self._disk.rename_new(source, target)
-        except FileExistsError as error:
-            raise NameTaken(f"{target.stem!r} exists already.") from error
-
-    def _into_trash(self, change: JournalledChange, target: Path) -> None:
-        try:
-            with OpenFile(target) as file:
-                same = content_is(file, content_of(change))
-        except FileNotFoundError as error:
-            raise ContextChanged(f"{target.name!r} is gone.") from error
-        if not same:
-            raise ContextChanged(f"{target.name!r} changed meanwhile.")
-        item = self._trash / change["item"]
-        self._disk.make_folder(item.parent)
-        self._disk.rename_new(target, item)
-        self._disk.sync_folder(item.parent)
-
-    def swap(self, change: JournalledChange, target: Path) -> bool:
-        """Replace *target* by the staged file if it is still the one that was read; return whether it was."""
-        staged = self._root / change["staged"]
-        expected = Fingerprint.from_json(change["expected"])
-        if fingerprint_at(target) != expected:
-            return False
-        if not self._disk.exchange(staged, target):
-            if fingerprint_at(target) != expected:
-                return False
-            self._disk.replace(staged, target)  # the best that systems without an exchange offer
-            return True
-        if fingerprint_at(staged) == expected:
-            return True
-        self._give_back(staged, target, Fingerprint.from_json(change["mine"]))
-        return False
-
-    def _give_back(self, staged: Path, target: Path, mine: Fingerprint) -> None:
-        """Put back what somebody saved just before our exchange; of two saves the later one stays."""
-        self._disk.exchange(staged, target)
-        if fingerprint_at(staged) != mine:
-            self._disk.exchange(staged, target)
+            case _:
+                try:
+                    self._disk.rename_new(self._source(change), target)
+                except FileExistsError as error:
+                    raise NameTaken(f"{target.stem!r} exists already.") from error
+                self._disk.sync_folder(target.parent)
 
     def is_published(self, change: JournalledChange) -> bool:
         """Whether the change was made visible before the operation was interrupted."""
-        target = self.target(change["path"])
+        match change["do"]:
+            case "edit":
+                return self.swapper.is_swapped(change)
+            case "trash":
+                return self._is_in_trash(change)
+        target = self.target(change)
+        # Both names can be left where a rename is a link and a removal, or where a folder was not synced.
+        return is_there(target) and (not is_there(self._source(change)) or self._has(target, change))
+
+    def complete(self, change: JournalledChange) -> None:
+        """Remove the other name of what was published, where publishing was interrupted or left a copy."""
+        match change["do"]:
+            case "restore":
+                item = self.item(change)
+                if is_there(item) and self._has(self.target(change), change):
+                    self._disk.remove(item)
+            case "trash":
+                target = self.target(change)
+                if is_there(target) and is_there(self._away(change)) and self._has(target, change):
+                    self._disk.remove(target)
+                    self._disk.sync_folder(target.parent)
+
+    def take_back(self, change: JournalledChange) -> None:
+        """Leave no trace of the change; what somebody else has put there meanwhile stays."""
+        target = self.target(change)
+        published = self.is_published(change)
         match change["do"]:
             case "create":
-                staged: Path = self._root / change["staged"]
-                # The rename took the staged file away; where links are used, both names may be left.
-                return not staged.exists() or (target.exists() and os.path.samefile(staged, target))
-            case "trash":
-                return (self._trash / change["item"]).exists()
+                if published and self._has(target, change):
+                    self._disk.remove(target)
+                    self._disk.sync_folder(target.parent)
             case "restore":
-                return not (self._trash / change["item"]).exists() and target.exists()
-        if "staged" not in change:
+                if published and self._has(target, change):
+                    self._back_to_trash(change, target)
+            case "trash":
+                if published and (not is_there(target) or self._has(target, change)):
+                    self._put_back(self._away(change), target)
+                    published = False
+                if not published and "beside" in change and is_there(target):
+                    self._disk.remove(self.item(change))  # a mere copy
+
+    def is_lost(self, change: JournalledChange) -> bool:
+        """Whether what a change made is neither staged nor there: somebody has renamed or removed it since."""
+        if change["do"] not in ("create", "restore"):
             return False
-        self.settle(change, target)
-        return fingerprint_at(self._root / change["staged"]) != Fingerprint.from_json(change["mine"])
+        return not is_there(self._source(change)) and not is_there(self.target(change))
 
-    def settle(self, change: JournalledChange, target: Path) -> None:
-        """Undo an exchange that was interrupted before we knew whose file it took out."""
-        staged = self._root / change["staged"]
-        aside = fingerprint_at(staged)
-        mine, expected = Fingerprint.from_json(change["mine"]), Fingerprint.from_json(change["expected"])
-        if aside not in (None, mine, expected) and fingerprint_at(target) == mine:
-            self._disk.exchange(staged, target)
+    # --- places ---------------------------------------------------------------------------------------------------
 
-    def unpublish(self, change: JournalledChange) -> None:
-        """Take a published change back; what somebody else has put there meanwhile stays."""
-        target = self.target(change["path"])
-        with suppress(FileNotFoundError, FileExistsError):
-            match change["do"]:
-                case "create":
-                    with OpenFile(target) as file:
-                        ours = content_is(file, content_of(change))
-                    if ours:  # whatever else stands there now is not ours to remove
-                        self._disk.remove(target)
-                case "trash":
-                    self._disk.rename_new(self._trash / change["item"], target)
-                case "restore":
-                    self._disk.rename_new(target, self._trash / change["item"])
-            self._disk.sync_folder(target.parent)
+    def target(self, change: JournalledChange) -> Path:
+        """Return the file that the change is about; only an edit follows a link, the others speak of the name."""
+        target: Path = self.swapper.target(change) if change["do"] == "edit" else self._root / change["path"]
+        return target
+
+    def item(self, change: JournalledChange) -> Path:
+        """Return where the change's file is, or will be, in the trash."""
+        item: Path = self._trash / change["item"]
+        return item
+
+    def _source(self, change: JournalledChange) -> Path:
+        """Return what becomes the target."""
+        source: Path = self._root / change["staged"] if "staged" in change else self.item(change)
+        return source
+
+    def _away(self, change: JournalledChange) -> Path:
+        """Return what the target becomes when it is trashed."""
+        away: Path = self._root / change["beside"] if "beside" in change else self.item(change)
+        return away
+
+    def _has(self, path: Path, change: JournalledChange) -> bool:
+        return has_content(path, content_of(change))
+
+    # --- the trash ------------------------------------------------------------------------------------------------
+
+    def _into_trash(self, change: JournalledChange, target: Path) -> None:
+        before = fingerprint_at(target, follow=False)
+        if not self._has(target, change):
+            raise ContextChanged(f"{target.name!r} changed meanwhile, or is gone.")
+        item, away = self.item(change), self._away(change)
+        self._disk.make_folder(item.parent)
+        if "beside" in change:
+            copy = self._root / change["staged"]
+            if is_there(copy):
+                self._disk.rename_new(copy, item)
+                self._disk.sync_folder(item.parent)
+            if not self._has(item, change):
+                raise OSError(errno.EIO, "The copy for the trash is not whole")
+        self._disk.rename_new(target, away)
+        if fingerprint_at(away, follow=False) != before:
+            self._put_back(away, target)
+            raise ContextChanged(f"{target.name!r} changed meanwhile.")
+        self._disk.sync_folder(away.parent)
+        self._disk.sync_folder(target.parent)
+
+    def _is_in_trash(self, change: JournalledChange) -> bool:
+        away = self._away(change)
+        if not is_there(away):
+            return False
+        if self._has(away, change):
+            return True
+        # Somebody saved it at the last moment, and we were interrupted before we could see that.
+        self._put_back(away, self.target(change))
+        return False
+
+    def _put_back(self, away: Path, target: Path) -> None:
+        try:
+            self._disk.rename_new(away, target)
+        except FileExistsError:
+            self._disk.remove(away)  # it was saved once more, and the later save stays
+        self._disk.sync_folder(target.parent)
+
+    def _back_to_trash(self, change: JournalledChange, target: Path) -> None:
+        item = self.item(change)
+        if is_there(item):
+            self._disk.remove(target)
+        else:
+            self._disk.make_folder(item.parent)
+            self._disk.rename_new(target, item)
+            self._disk.sync_folder(item.parent)
+        self._disk.sync_folder(target.parent)

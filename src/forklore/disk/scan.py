@@ -1,6 +1,6 @@
-"""Looking through all chats of a workspace, with a quick index of what is known already.
+"""Looking through all chats of a workspace, with a memory of what was seen the last time.
 
-The index lives in the user's cache folder. It is a convenience: whoever deletes it loses nothing but a second.
+The memory lives in the user's cache folder. It is a convenience: whoever deletes it loses nothing but a second.
 """
 
 from __future__ import annotations
@@ -8,128 +8,247 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from stat import S_ISREG
+from typing import Any, NamedTuple
 
 from forklore.disk.files import OpenFile
-from forklore.disk.workspace import Workspace
+from forklore.disk.workspace import ChatFolder, Workspace
 from forklore.errors import ForkloreError
-from forklore.formats.chat_facts import HeaderFacts, count_messages, links_of, read_header
-from forklore.formats.chat_jsonl import SCAN_BYTES
+from forklore.formats.chat_facts import HeaderFacts, count_messages, find_links, links_of, read_header
 from forklore.model import names
 from forklore.model.plan import HEADER
-from forklore.model.timeline import ChatFacts, Link
+from forklore.model.timeline import ChatFacts, Link, Story, Timeline, grow_stories
+from forklore.version import VERSION
 
-_FORMAT = 1
+_MANY = 200  # from this number of chats on the faster reader of headers pays for its own import
+_WHOLE = 16 << 20  # a chat up to this size is read as a whole, a larger one piece by piece
 _O_BINARY = getattr(os, "O_BINARY", 0)
+
+_dumps = json.JSONEncoder(separators=(",", ":")).encode
+
+Progress = Callable[[int, int], None]
 Row = list[Any]
-"""``[size, mtime_ns, messages, main_chat, lorebook, kind, at, timeline, damaged, links or None]``"""
+"""``[size, mtime_ns, messages, main_chat, lorebook, kind, at, timeline, links, damaged, forks]``
+
+*forks* are those that links were looked for.
+"""
+_FACTS, _MAIN_CHAT, _KIND, _LINKS, _FORKS, _LENGTH = slice(2, 10), 3, 5, 8, 10, 11
 
 
-def scan_chats(
-    workspace: Workspace, cache: Path | None, progress: Callable[[int, int], None] | None = None
-) -> list[ChatFacts]:
-    """Return the facts of every chat; only files that changed since the last time are read."""
-    index = _Index(cache, workspace.root)
-    files = []
-    for folder, entry in workspace.chat_files():
-        with suppress(FileNotFoundError):  # removed while we look
-            files.append((folder, entry.name[:-6], entry.path, entry.stat()))
-    rows: list[tuple[str, str, str, Row]] = []
-    for number, (folder, name, path, stat) in enumerate(files):
-        row = index.known.get(path)
+def scan_stories(workspace: Workspace, cache: Path | None, progress: Progress | None = None) -> tuple[Story, ...]:
+    """Return every story; only chats that changed since the last time are read."""
+    looked = _look(workspace)
+    memory = _Memory(cache, workspace.root, looked)
+    stories = memory.stories()
+    if stories is None:
+        stories = grow_stories(_facts(looked, memory, progress))
+        memory.keep(stories)
+    return stories
+
+
+def scan_chats(workspace: Workspace, cache: Path | None, progress: Progress | None = None) -> list[ChatFacts]:
+    """Return the facts of every chat; only chats that changed since the last time are read."""
+    looked = _look(workspace)
+    memory = _Memory(cache, workspace.root, looked)
+    facts = _facts(looked, memory, progress)
+    if memory.changed:
+        memory.keep(None)
+    return facts
+
+
+class _Look(NamedTuple):
+    """A folder as it is now: its chats by their name."""
+
+    folder: ChatFolder
+    chats: dict[str, os.stat_result]
+
+
+def _look(workspace: Workspace) -> list[_Look]:
+    looked = []
+    for folder in workspace.chat_folders():
+        chats = {}
+        for entry in folder.files:
+            try:
+                chats[entry.name[:-6]] = entry.stat()
+            except FileNotFoundError:
+                continue  # removed while we look
+        looked.append(_Look(folder, chats))
+    return looked
+
+
+# --- reading ------------------------------------------------------------------------------------------------------
+
+
+def _facts(looked: Sequence[_Look], memory: _Memory, progress: Progress | None) -> list[ChatFacts]:
+    total = sum(len(look.chats) for look in looked)
+    facts: list[ChatFacts] = []
+    for look in looked:
+        before = len(facts)
+
+        def tell(number: int, before: int = before) -> None:
+            if progress is not None:
+                progress(before + number, total)
+
+        rows = _rows_of(look, memory, quickly=total >= _MANY, tell=tell)
+        facts += [ChatFacts(look.folder.of(name), name, *row[_FACTS]) for name, row in rows.items()]
+    return facts
+
+
+def _rows_of(look: _Look, memory: _Memory, *, quickly: bool, tell: Callable[[int], None]) -> dict[str, Row]:
+    """Return what is known of each chat of a folder, by its name, after reading those that changed."""
+    path = look.folder.path
+    known = memory.take(path)
+    rows: dict[str, Row] = {}
+    forks: dict[str, set[str]] = {}  # that are not recorded, by the chat that may have a link to them
+    for name, stat in look.chats.items():
+        row = known.get(name)
         if row is None or row[0] != stat.st_size or row[1] != stat.st_mtime_ns:
-            row = _read(path, name, stat)
+            row = _read(f"{path}/{name}.jsonl", name, stat, quickly=quickly, forks=forks.get(name))
             if row is None:
                 continue
-            index.known[path] = row
-            index.changed = True
-            if progress is not None:
-                progress(number + 1, len(files))
-        rows.append((folder, name, path, row))
-    _find_links(rows, index)
-    index.write(path for _, _, path, _ in rows)
-    return [
-        ChatFacts(folder, name, messages, main_chat, lorebook, kind, at, timeline, links or (), damaged)
-        for folder, name, _, (_, _, messages, main_chat, lorebook, kind, at, timeline, damaged, links) in rows
-    ]
+            memory.changed = True
+            tell(len(rows) + 1)
+        rows[name] = row
+        if row[_KIND] is None and (row[_MAIN_CHAT] is not None or "#" in name):
+            for parent in _may_link(name, row[_MAIN_CHAT], look):
+                forks.setdefault(parent, set()).add(name)
+    # Forks that SillyTavern named stand before their parents; this is for those that somebody named.
+    for name, linked in forks.items():
+        if name in rows and not linked <= set(rows[name][_FORKS]):
+            rows[name][_LINKS], rows[name][_FORKS] = _read_links(f"{path}/{name}.jsonl", linked), sorted(linked)
+            memory.changed = True
+    memory.put(path, known, rows)
+    return rows
 
 
-def _read(path: str, name: str, stat: os.stat_result) -> Row | None:
+def _may_link(fork: str, main_chat: str | None, look: _Look) -> Iterable[str]:
+    """Return the chats whose links tell what is not recorded of *fork*.
+
+    No other chat is searched for links, because that takes as long as reading it.
+    """
+    if main_chat is not None:
+        return {main_chat, names.sanitise(main_chat)}
+    return look.chats if names.kind_from_name(fork) else ()
+
+
+def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: set[str] | None) -> Row | None:
     """Return the row of one chat; None when it vanished or may not be read."""
+    links: tuple[Link, ...] = ()
     try:
-        if stat.st_size > SCAN_BYTES:
+        if not S_ISREG(stat.st_mode):
+            return None  # a pipe would make us wait
+        if stat.st_size > _WHOLE:
             with OpenFile(Path(path)) as file:
                 header = file.chat.line_bytes(HEADER) if file.chat.lines.starts else b""
                 messages = file.chat.message_count
+            forks = None  # later: it has to be read once more in any case
         else:
-            descriptor = os.open(path, os.O_RDONLY | _O_BINARY)
-            try:
-                data = os.read(descriptor, stat.st_size)
-            finally:
-                os.close(descriptor)
-            header, messages = data[: data.find(b"\n")] if b"\n" in data else data, count_messages(data)
+            data = _content(path, stat.st_size)
+            data = data.lstrip()  # blank lines before the header do not count
+            end = data.find(b"\n")
+            header, messages = data if end < 0 else data[:end], count_messages(data)
+            links = tuple(find_links(data, forks)) if forks else ()
     except (OSError, ForkloreError):
         return None
-    facts = read_header(header, name) if header.strip() else HeaderFacts(damaged=True)
-    return [stat.st_size, stat.st_mtime_ns, messages, *facts, None]
+    facts = read_header(header, name, quickly=quickly) if header.strip() else HeaderFacts(damaged=True)
+    return [stat.st_size, stat.st_mtime_ns, messages, *facts[:5], links, facts.damaged, sorted(forks or ())]
 
 
-def _find_links(rows: list[tuple[str, str, str, Row]], index: _Index) -> None:
-    """Look for links in those chats alone whose forks have no record: they cost a search through every byte."""
-    wanted: set[tuple[str, str]] = set()
-    for folder, name, _, row in rows:
-        main_chat, kind = row[3], row[5]
-        if kind is None and main_chat is not None:
-            wanted |= {(folder, main_chat), (folder, names.sanitise(main_chat))}
-        elif kind is None and names.kind_from_name(name):
-            wanted |= {(folder, other) for place, other, _, _ in rows if place == folder}
-    for folder, name, path, row in rows:
-        if row[9] is None and (folder, name) in wanted:
-            try:
-                with OpenFile(Path(path)) as file:
-                    row[9] = tuple(links_of(file.chat))
-            except (OSError, ValueError, ForkloreError):
-                row[9] = ()
-            index.changed = True
+def _content(path: str, size: int) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | _O_BINARY)
+    try:
+        return os.read(descriptor, size)
+    finally:
+        os.close(descriptor)
 
 
-class _Index:
-    """What was known the last time, by path."""
+def _read_links(path: str, forks: set[str]) -> tuple[Link, ...]:
+    try:
+        with OpenFile(Path(path)) as file:
+            return tuple(links_of(file.chat) if file.size > _WHOLE else find_links(file.read(), forks))
+    except (OSError, ForkloreError):
+        return ()
 
-    def __init__(self, cache: Path | None, root: Path) -> None:
-        self.path = cache / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.json" if cache else None
-        self.known: dict[str, Row] = {}
+
+# --- remembering --------------------------------------------------------------------------------------------------
+
+
+class _Memory:
+    """What was known the last time, in two lines of JSON: the stories, and below them what each chat said.
+
+    While every chat is as it was, the first line is the answer and the second is not even parsed.
+    """
+
+    def __init__(self, cache: Path | None, root: Path, looked: Sequence[_Look]) -> None:
         self.changed = False
-        if self.path is None:
-            return
-        try:
-            stored = json.loads(self.path.read_bytes())
-            if stored["format"] == _FORMAT and stored["root"] == str(root):
-                self.known = stored["chats"]
-                for row in self.known.values():
-                    if row[9]:
-                        row[9] = tuple(Link(*link) for link in row[9])
-        except (OSError, ValueError, KeyError, TypeError, IndexError):
-            self.known = {}
-        self._root = root
+        self._path = cache / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.jsonl" if cache else None
+        self._state = _digest(root, looked)
+        self._rows: dict[str, dict[str, Row]] = {}
+        self._first: Any = None
+        self._second = b""
+        if self._path is not None:
+            with suppress(OSError, ValueError):
+                first, _, self._second = self._path.read_bytes().partition(b"\n")
+                self._first = json.loads(first)
 
-    def write(self, present: Iterable[str]) -> None:
-        """Keep what is known now; a cache that cannot be written is done without."""
-        if self.path is None:
+    def stories(self) -> tuple[Story, ...] | None:
+        """Return the stories of the last time if every chat is as it was then, else None."""
+        with suppress(KeyError, TypeError, IndexError):
+            if self._first["state"] == self._state:
+                return tuple(
+                    [Story(rows[0][0], tuple([Timeline(*row) for row in rows])) for rows in self._first["stories"]]
+                )
+        return None
+
+    def take(self, folder: str) -> dict[str, Row]:
+        """Return what was known of the chats of a folder."""
+        with suppress(KeyError, TypeError, IndexError, AttributeError):
+            known: dict[str, Row] = self._known[folder]
+            for row in known.values():
+                row[_LINKS] = tuple(Link(*link) for link in row[_LINKS])
+            if all(len(row) == _LENGTH for row in known.values()):
+                return known
+        return {}
+
+    @cached_property
+    def _known(self) -> Any:
+        with suppress(ValueError, KeyError, TypeError):
+            if self._first["version"] == VERSION:
+                return json.loads(self._second)
+        return {}
+
+    def put(self, folder: str, known: dict[str, Row], rows: dict[str, Row]) -> None:
+        """Note what is known of the chats of a folder now."""
+        self._rows[folder] = rows
+        self.changed = self.changed or len(known) != len(rows)
+
+    def keep(self, stories: tuple[Story, ...] | None) -> None:
+        """Keep what is known now for the next time; a cache that cannot be written is done without."""
+        if self._path is None:
             return
-        paths = set(present)
-        if not self.changed and paths == self.known.keys():
-            return
-        known = {path: row for path, row in self.known.items() if path in paths}
-        stored = {"format": _FORMAT, "root": str(self._root), "chats": known}
+        first = {
+            "version": VERSION,
+            "state": self._state if stories is not None else None,
+            "stories": [story.timelines for story in stories or ()],
+        }
         with suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
-            temporary.write_text(json.dumps(stored), encoding="utf-8")
-            os.replace(temporary, self.path)
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
+            temporary.write_text(f"{_dumps(first)}\n{_dumps(self._rows)}", encoding="utf-8")
+            os.replace(temporary, self._path)
 
 
-__all__ = ["scan_chats"]
+def _digest(root: Path, looked: Sequence[_Look]) -> str:
+    """Return what changes with every chat that is written, made, moved or removed."""
+    lines = [VERSION, str(root)]
+    for folder, chats in looked:
+        lines += [folder.name, *folder.others, *folder.others.values()]
+        lines += [f"{name}/{stat.st_size}/{stat.st_mtime_ns}" for name, stat in chats.items()]
+    return hashlib.sha256(os.fsencode("\n".join(lines))).hexdigest()
+
+
+__all__ = ["scan_chats", "scan_stories"]

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forklore.disk.disk import Disk, fingerprint_at
-from forklore.disk.files import OpenFile
+from forklore.disk.files import ContextChanged, OpenFile
 from forklore.formats.json_text import apply_edits, to_bytes, to_text
 from forklore.model.plan import Bytes, DigestOf, EditFile, Fingerprint, LineEdit, Piece, Range
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Content = tuple[tuple[int, str], ...]
 """A file as consecutive segments: how long each one is, and its SHA-256."""
@@ -64,6 +67,8 @@ class Stager:
 
     def __init__(self, disk: Disk, progress: Callable[[int], None] | None = None) -> None:
         """Write through *disk*; *progress* hears how many bytes were written."""
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # a heavy import that only writers need
+
         self._disk = disk
         self._progress = progress or (lambda _count: None)
         self._pool = ThreadPoolExecutor(max_workers=6)
@@ -74,26 +79,28 @@ class Stager:
         self._pool.shutdown(wait=True)
 
     def begin(
-        self, path: Path, pieces: tuple[Piece, ...], sources: Mapping[str, OpenFile], mode: int
+        self, path: Path, pieces: tuple[Piece, ...], sources: Mapping[str, OpenFile], like: os.stat_result | None
     ) -> Future[Staged]:
-        """Begin writing a file."""
+        """Begin writing a file, with mode and owner of *like*."""
         # All digests are begun before the files that wait for them, so that the pool cannot run dry.
         for piece in pieces:
             if isinstance(piece, DigestOf):
                 self._digest(piece.pieces, sources)
             elif isinstance(piece, Range):
                 self._digest((piece,), sources)
-        return self._pool.submit(self._write, path, pieces, sources, mode)
+        return self._pool.submit(self._write, path, pieces, sources, like)
 
     def _digest(self, pieces: tuple[Bytes | Range, ...], sources: Mapping[str, OpenFile]) -> Future[str]:
         if pieces not in self._digests:
             self._digests[pieces] = self._pool.submit(_hash, pieces, sources)
         return self._digests[pieces]
 
-    def _write(self, path: Path, pieces: tuple[Piece, ...], sources: Mapping[str, OpenFile], mode: int) -> Staged:
+    def _write(
+        self, path: Path, pieces: tuple[Piece, ...], sources: Mapping[str, OpenFile], like: os.stat_result | None
+    ) -> Staged:
         disk = self._disk
         late: list[tuple[int, DigestOf]] = []
-        descriptor = disk.create(path, mode)
+        descriptor = disk.create(path, like)
         offset = 0
         try:
             for piece in pieces:
@@ -147,6 +154,15 @@ def _hash(pieces: tuple[Bytes | Range, ...], sources: Mapping[str, OpenFile]) ->
             for chunk in sources[piece.path].chunks(piece.start, piece.end):
                 digest.update(chunk)
     return digest.hexdigest()
+
+
+def has_content(path: Path, content: Content) -> bool:
+    """Whether there is a file at *path* that consists of exactly these segments."""
+    try:
+        with OpenFile(path) as file:
+            return content_is(file, content)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ContextChanged):
+        return False
 
 
 def content_is(file: OpenFile, content: Content) -> bool:

@@ -7,50 +7,33 @@ Order, and why (the invariants are in docs/design/crash-safety.md):
 3. changes up to the commit are published one by one; a failure takes them back;
 4. the commit itself is one rename;
 5. what follows the commit is made on the files as they are then, and never taken back;
-6. ``operations/<operation>.json`` closes the operation, and the staging folder goes.
+6. ``operations/<operation>.json`` closes the operation, and the staging folder goes, its journal first.
 """
 
 from __future__ import annotations
 
-import errno
-import json
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forklore.disk.disk import Disk, fingerprint_at
+from forklore.disk.disk import Disk, fingerprint_at, is_there
+from forklore.disk.failures import left_over, raise_translated
 from forklore.disk.files import ContextChanged, OpenFile
+from forklore.disk.operation_folder import FOLDER, FORMAT, JournalUnreadable, OperationFolder
+from forklore.disk.preparing import Preparation
 from forklore.disk.publishing import Publisher
-from forklore.disk.staging import Staged, Stager, prepare_edit
-from forklore.errors import DiskFailed, ForkloreError, Kind, ReadOnly
+from forklore.disk.staging import Stager, prepare_edit
+from forklore.errors import ForkloreError
 from forklore.formats.json_text import NotJson
 from forklore.log.operations import Operation, OperationLog
-from forklore.model.plan import (
-    Change,
-    CreateFile,
-    EditFile,
-    Fingerprint,
-    LineEdit,
-    Plan,
-    RestoreFile,
-    TrashFile,
-)
+from forklore.model.plan import EditFile, Fingerprint, LineEdit, Plan
 
-FOLDER = ".forklore"
-_JOURNAL = "journal.json"
+__all__ = ["FOLDER", "Applied", "Transactions"]
+
 _ATTEMPTS = 5  # a writer that replaces a file five times while we look is not going to pause for us
-_READ_ONLY = {errno.EROFS, errno.EACCES, errno.EPERM}
-
-
-class FileDamaged(ForkloreError):
-    """A file that an operation has to edit is not what it should be."""
-
-    code = "FILE_DAMAGED"
-    kind = Kind.DAMAGED
-    action = "Restore the file from a backup, then try again. Nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +55,8 @@ class Transactions:
         """Work on the workspace at *root*; nothing is touched yet."""
         self.root = root
         self.disk = disk or Disk()
-        self.staging = root / FOLDER / "staging"
         self.log = OperationLog(root / FOLDER / "operations")
+        self._staging = root / FOLDER / "staging"
 
     # --- applying -------------------------------------------------------------------------------------------------
 
@@ -87,28 +70,27 @@ class Transactions:
         progress: Callable[[int], None] | None = None,
     ) -> Applied:
         """Carry out *plan* wholly or not at all; *sources* are the files it was made from, still open."""
-        run = _Run(self, plan.commit, operation_id)
+        run = _Run(self, operation_id)
         journal: dict[str, Any] | None = None
         try:
-            with ExitStack() as open_files:
-                staged = run.stage(plan, when, dict(sources or {}), open_files, progress)
+            staged = run.stage(plan, when, dict(sources or {}), progress)
             for file in (sources or {}).values():
                 file.close()  # Windows replaces no file that somebody has open
-            run.write_journal(staged)
+            run.folder.write_journal(staged)
             journal = staged
             run.publish(journal, plan.unchanged)
         except BaseException as error:
-            if journal is not None and run.is_committed(journal):
-                applied = run.finish(journal)  # past the commit nothing is taken back, whatever happened
-                if isinstance(error, OSError):
-                    return applied
+            try:
+                committed = run.settle(journal)
+            except OSError as second:
+                if not isinstance(error, Exception):
+                    raise error from second
+                raise left_over(second) from error
+            if committed is None:
+                raise_translated(error, plan, run.working_on)
+            if not isinstance(error, OSError):
                 raise
-            run.take_back()
-            if isinstance(error, OSError):
-                raise _translated(error, plan, run.working_on) from error
-            if isinstance(error, NotJson):
-                raise FileDamaged(f"{run.working_on!r} is not readable JSON ({error}).") from error
-            raise
+            return committed  # past the commit nothing is taken back, whatever the disk said
         return run.finish(journal)
 
     # --- recovery -------------------------------------------------------------------------------------------------
@@ -116,72 +98,54 @@ class Transactions:
     def has_leftovers(self) -> bool:
         """Whether an operation is running, or was interrupted."""
         try:
-            return any(self.staging.iterdir())
+            return bool(self._leftovers())
+        except OSError:
+            return False  # whoever may not look cannot tidy up either
+
+    def _leftovers(self) -> list[str]:
+        try:
+            with os.scandir(self._staging) as entries:
+                return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
         except (FileNotFoundError, NotADirectoryError):
-            return False
+            return []
 
     def recover(self) -> list[str]:
-        """Finish or take back every interrupted operation; return a sentence about each."""
-        told = []
-        for folder in sorted(self.staging.iterdir()) if self.staging.is_dir() else []:
-            run = _Run(self, 0, folder.name)
-            journal = run.read_journal()
-            if journal is None:
-                run.remove_staging()
-                continue
-            run.commit = journal["commit"]
-            if run.is_committed(journal):
-                run.finish(journal)
-                told.append(f"Finished the interrupted {journal['kind']} of {journal['chat']}.")
-            else:
-                run.take_back()
-                told.append(f"Took back the interrupted {journal['kind']} of {journal['chat']}.")
-        return told
+        """Finish or take back every interrupted operation; return a sentence about each.
+
+        Raises ``ForkloreError`` when the disk does not let us: nothing new should be begun on top of it.
+        """
+        try:
+            return [sentence for name in self._leftovers() for sentence in _Run(self, name).recover()]
+        except OSError as error:
+            raise left_over(error) from error
 
 
 class _Run:
     """One operation on its way: its staging folder and what it has published so far."""
 
-    def __init__(self, home: Transactions, commit: int, operation_id: str) -> None:
+    def __init__(self, home: Transactions, operation_id: str) -> None:
         self._root, self._disk, self._log = home.root, home.disk, home.log
-        self._publisher = Publisher(home.root, home.root / FOLDER / "trash", home.disk)
-        self.folder = home.staging / operation_id
+        self._trash = home.root / FOLDER / "trash"
+        self._publisher = Publisher(home.root, self._trash, home.disk)
+        self.folder = OperationFolder(home.root, operation_id, home.disk)
         self.id = operation_id
-        self.commit = commit
         self.working_on = ""
-
-    # --- staging --------------------------------------------------------------------------------------------------
 
     def stage(
         self,
         plan: Plan,
         when: str,
         sources: dict[str, OpenFile],
-        open_files: ExitStack,
         progress: Callable[[int], None] | None,
     ) -> dict[str, Any]:
         """Write all new content aside and return the journal that describes the operation."""
-        self._disk.make_folder(self.folder)
-        stager = Stager(self._disk, progress)
-        waiting: list[tuple[dict[str, Any], Any]] = []
+        preparation = Preparation(self.folder, self._publisher, self._disk)
         try:
-            for number, change in enumerate(plan.changes):
-                self.working_on = change.path
-                waiting.append(self._stage_change(stager, number, change, sources, open_files))
+            changes = preparation.stage(plan, sources, progress)
         finally:
-            stager.close()  # also when one failed: nothing may still be writing when we take back
-        changes = []
-        for written, future in waiting:
-            if future is not None:
-                self.working_on = written["path"]
-                staged: Staged = future.result()
-                written |= {
-                    "staged": self._relative(staged.path),
-                    "mine": staged.fingerprint.to_json(),
-                    "content": [list(segment) for segment in staged.content],
-                }
-            changes.append(written)
+            self.working_on = preparation.working_on
         return {
+            "format": FORMAT,
             "id": self.id,
             "kind": plan.kind,
             "chat": plan.chat,
@@ -192,178 +156,138 @@ class _Run:
             "changes": changes,
         }
 
-    def _stage_change(
-        self, stager: Stager, number: int, change: Change, sources: dict[str, OpenFile], open_files: ExitStack
-    ) -> tuple[dict[str, Any], Any]:
-        written: dict[str, Any] = {"do": _DOES[type(change)], "path": change.path}
-        target = self._publisher.target(change.path)
-        if isinstance(change, CreateFile):
-            model = next(iter(sources.values()), None)
-            mode = model.stat.st_mode if model else 0o644
-            return written, stager.begin(self._aside(target, number), change.pieces, sources, mode)
-        if isinstance(change, EditFile):
-            file = sources.get(change.path)
-            if file is None:
-                file = sources[change.path] = open_files.enter_context(OpenFile(target))
-            prepared = prepare_edit(change, file)
-            written |= {"role": change.role, "edits": [edit.to_json() for edit in change.edits]}
-            if prepared is None:
-                return written | {"inverse": []}, None
-            written |= {
-                "inverse": [edit.to_json() for edit in prepared.inverse],
-                "expected": file.fingerprint.to_json(),
-            }
-            return written, stager.begin(self._aside(target, number), prepared.pieces, sources, file.stat.st_mode)
-        written["content"] = [list(segment) for segment in change.content]
-        written["item"] = change.item if isinstance(change, RestoreFile) else f"{self.id}/{number}-{target.name}"
-        return written, None
-
-    def _aside(self, target: Path, number: int) -> Path:
-        """Return where to stage: our folder, or beside the target where that lies on another disk."""
-        try:
-            if os.stat(target.parent).st_dev == os.stat(self.folder).st_dev:
-                return self.folder / str(number)
-        except FileNotFoundError:
-            return self.folder / str(number)
-        beside = target.parent / f".forklore-{self.id}-{number}.tmp"
-        (self.folder / f"{number}.elsewhere").write_text(self._relative(beside), encoding="utf-8")
-        return beside
-
-    # --- the journal ----------------------------------------------------------------------------------------------
-
-    def write_journal(self, journal: dict[str, Any]) -> None:
-        """Make the journal durable: what is in the folder counts from here on."""
-        self._write_small(self.folder / _JOURNAL, journal)
-        self._disk.sync_folder(self.folder)
-        self._disk.sync_folder(self.folder.parent)
-
-    def read_journal(self) -> dict[str, Any] | None:
-        """Return the journal; None when the operation never got that far."""
-        try:
-            journal = json.loads((self.folder / _JOURNAL).read_bytes())
-        except (OSError, ValueError):
-            return None
-        return journal if isinstance(journal, dict) and "commit" in journal else None
-
-    def _write_small(self, path: Path, value: dict[str, Any]) -> None:
-        """Write a small file in one step: it is there whole, or not at all."""
-        temporary = path.with_name(path.name + ".tmp")
-        self._disk.remove(temporary)
-        descriptor = self._disk.create(temporary)
-        try:
-            self._disk.write(descriptor, json.dumps(value, indent=1).encode())
-            self._disk.sync(descriptor)
-        finally:
-            os.close(descriptor)
-        self._disk.replace(temporary, path)
-
     # --- publishing and taking back -------------------------------------------------------------------------------
 
     def publish(self, journal: dict[str, Any], unchanged: tuple[tuple[str, Fingerprint], ...]) -> None:
         """Publish the changes up to the commit; the commit itself only while nothing that was read has changed."""
-        for number, change in enumerate(journal["changes"][: self.commit + 1]):
-            if number == self.commit:
+        for number, change in enumerate(journal["changes"][: journal["commit"] + 1]):
+            self.working_on = change["path"]
+            if number == journal["commit"]:
                 for path, expected in unchanged:
-                    if fingerprint_at(self._publisher.target(path)) != expected:
+                    if fingerprint_at(self._root / path) != expected:
                         name = path.rpartition("/")[2]
                         raise ContextChanged(f"{name!r} changed while the {journal['kind']} was being made.")
             self._publisher.publish(change)
 
     def is_committed(self, journal: dict[str, Any]) -> bool:
         """Whether the operation got past its commit before it was interrupted."""
-        return self._publisher.is_published(journal["changes"][self.commit])
+        return self._publisher.is_published(journal["changes"][journal["commit"]])
 
-    def take_back(self) -> None:
+    def settle(self, journal: dict[str, Any] | None) -> Applied | None:
+        """Finish the operation if it got past its commit, else take it back and return None."""
+        if journal is not None and self.is_committed(journal):
+            return self.finish(journal)
+        self.take_back(journal)
+        return None
+
+    def take_back(self, journal: dict[str, Any] | None) -> None:
         """Leave no trace: remove what was published before the commit, then what was staged."""
-        journal = self.read_journal()
-        for change in reversed(journal["changes"][: self.commit + 1] if journal else []):
-            if self._publisher.is_published(change):
-                self._publisher.unpublish(change)
-        self.remove_staging()
-
-    def remove_staging(self) -> None:
-        """Remove the operation's folder and what it staged elsewhere."""
-        for note in self.folder.glob("*.elsewhere"):
-            self._disk.remove(self._root / note.read_text(encoding="utf-8"))
-        self._disk.remove_tree(self.folder)
+        for change in reversed(journal["changes"][: journal["commit"] + 1] if journal else []):
+            self._publisher.take_back(change)
+        self.folder.remove(is_logged=False)
 
     # --- after the commit -----------------------------------------------------------------------------------------
 
     def finish(self, journal: dict[str, Any]) -> Applied:
         """Make what follows the commit on the files as they are now, and close the operation."""
-        pending = []
-        for change in journal["changes"][self.commit + 1 :]:
+        commit, pending, made = journal["commit"], [], []
+        for number, change in enumerate(journal["changes"]):
             try:
-                self._follow(change)
+                if number > commit:
+                    self._follow(change, journal)
+                self._publisher.complete(change)
             except (OSError, ForkloreError, NotJson, IndexError, ValueError) as error:
-                change["inverse"] = []
                 pending.append(f"{change.get('role', change['do'])}: {error}")
-        done = [_kept(change) for change in journal["changes"]]
+                if number > commit and not self._was_made_after_all(change):
+                    if change["do"] != "edit":
+                        continue  # there is nothing to take back
+                    change["inverse"] = []
+            made.append(_kept(change))
         operation = Operation(
             id=self.id,
             kind=journal["kind"],
             chat=journal["chat"],
             when=journal["when"],
-            changes=tuple(done),
+            changes=tuple(made),
             undoes=journal["undoes"],
             pending=tuple(pending),
             notes=journal["notes"],
         )
-        self._disk.make_folder(self._log.folder)
-        self._write_small(self._log.path(self.id), operation.to_json())
-        self._disk.sync_folder(self._log.folder)
-        self.remove_staging()
+        try:
+            self.folder.write_log(self._log.path(self.id), operation.to_json())
+        except OSError as error:
+            # The journal stays, so the next start closes the operation; it is done all the same.
+            return Applied(operation.with_pending(f"log: {error}"))
+        with suppress(OSError):  # the log counts; what is left is removed at the next start
+            self.folder.remove(is_logged=True)
         return Applied(operation)
 
-    def _follow(self, change: dict[str, Any]) -> None:
+    def _follow(self, change: dict[str, Any], journal: dict[str, Any]) -> None:
         if change["do"] != "edit":
             if not self._publisher.is_published(change):
                 self._publisher.publish(change)
             return
-        target = self._publisher.target(change["path"])
-        if "staged" in change:
-            self._publisher.settle(change, target)
-            if self._swap_if_staged(change, target):
-                self._disk.sync_folder(target.parent)
-                return
+        swapper = self._publisher.swapper
+        if "staged" in change and not swapper.is_swapped(change) and swapper.is_staged(change) and swapper.swap(change):
+            return
         for attempt in range(_ATTEMPTS):
-            if self._edit_anew(change, target, attempt):
+            if self._edit_anew(change, journal, attempt):
                 return
-        raise ContextChanged(f"{target.name!r} is being written all the time.")
+        raise ContextChanged(f"{Path(change['path']).name!r} is being written all the time.")
 
-    def _swap_if_staged(self, change: dict[str, Any], target: Path) -> bool:
-        mine = Fingerprint.from_json(change["mine"])
-        return fingerprint_at(self._root / change["staged"]) == mine and self._publisher.swap(change, target)
-
-    def _edit_anew(self, change: dict[str, Any], target: Path, attempt: int) -> bool:
+    def _edit_anew(self, change: dict[str, Any], journal: dict[str, Any], attempt: int) -> bool:
         """Work the edit out on the file as it is now and publish it; return False when it changed once more."""
         edits = tuple(LineEdit.from_json(edit) for edit in change["edits"])
+        target = self._publisher.target(change)
         with OpenFile(target) as file, closing(Stager(self._disk)) as stager:
             prepared = prepare_edit(EditFile(change["path"], edits), file)
             if prepared is None:
                 return True  # done already; the inverse in the journal stands
-            aside = self._aside(target, 1000 + attempt)
+            aside = self.folder.aside(target, 1000 + attempt)
             self._disk.remove(aside)
-            staged = stager.begin(aside, prepared.pieces, {change["path"]: file}, file.stat.st_mode).result()
+            staged = stager.begin(aside, prepared.pieces, {change["path"]: file}, file.stat).result()
             expected = file.fingerprint
         change |= {
-            "staged": self._relative(staged.path),
+            "staged": self.folder.name_of(staged.path),
             "mine": staged.fingerprint.to_json(),
+            "content": [list(segment) for segment in staged.content],
             "expected": expected.to_json(),
+            "inverse": [edit.to_json() for edit in prepared.inverse],
         }
-        if not self._publisher.swap(change, target):
-            return False
-        change["inverse"] = [edit.to_json() for edit in prepared.inverse]
-        self._disk.sync_folder(target.parent)
-        return True
+        # Should we die right after the swap, the inverse must be the one of this swap, and a save must be found.
+        self.folder.write_journal(journal)
+        return self._publisher.swapper.swap(change)
 
-    # --- paths ----------------------------------------------------------------------------------------------------
+    def _was_made_after_all(self, change: dict[str, Any]) -> bool:
+        """Whether a change that failed after the commit failed only after it was visible; if not, tidy up after it."""
+        with suppress(OSError):
+            if self._publisher.is_published(change):
+                return True
+        with suppress(OSError):
+            self._publisher.take_back(change)
+        return False
 
-    def _relative(self, path: Path) -> str:
-        return os.path.relpath(path, self._root)
+    # --- after a crash --------------------------------------------------------------------------------------------
+
+    def recover(self) -> list[str]:
+        """Finish or take back what was interrupted; return a sentence about it."""
+        self.folder.find_elsewhere()
+        try:
+            journal = self.folder.read_journal()
+        except JournalUnreadable as error:
+            self._disk.make_folder(self._trash)
+            self._disk.rename_new(self.folder.path, self._trash / f"{self.id}-unreadable")
+            return [f"The journal of an interrupted operation cannot be read ({error}); it went to the trash."]
+        if journal is None or is_there(self._log.path(self.id)):
+            self.folder.remove(is_logged=True)  # never begun, or over: only the tidying was interrupted
+            return []
+        what = f"the interrupted {journal['kind']} of {journal['chat']}"
+        if self._publisher.is_lost(journal["changes"][journal["commit"]]):
+            self.folder.remove(is_logged=False)
+            return [f"Dropped {what}: what it made is not there any more."]
+        return [f"Took back {what}." if self.settle(journal) is None else f"Finished {what}."]
 
 
-_DOES: dict[type[Change], str] = {CreateFile: "create", EditFile: "edit", TrashFile: "trash", RestoreFile: "restore"}
 _KEPT = ("do", "path", "role", "edits", "inverse", "content", "item")
 
 
@@ -373,27 +297,3 @@ def _kept(change: dict[str, Any]) -> dict[str, Any]:
     if change["do"] == "edit":
         kept.pop("content", None)
     return kept
-
-
-def _translated(error: OSError, plan: Plan, path: str) -> ForkloreError:
-    """Return an error that says what could not be done, and that nothing was changed."""
-    if error.errno == errno.ESTALE:
-        return ContextChanged(f"A file changed while the {plan.kind} was being made.")
-    if isinstance(error, FileNotFoundError):
-        return ContextChanged(f"A file vanished while the {plan.kind} was being made ({error.filename}).")
-    reason = error.strerror or str(error)
-    failed = f"Failed to create {plan.kind}"
-    if path.startswith("worlds/"):
-        failed = (
-            f"Failed to clone lorebook for {plan.kind} isolation. "
-            f"{plan.kind.capitalize()} creation aborted to prevent data corruption"
-        )
-    if error.errno in _READ_ONLY:
-        return ReadOnly(f"{failed}: the folder cannot be written ({reason}).")
-    return DiskFailed(f"{failed}: {reason}.")
-
-
-def interrupted(root: Path) -> Iterator[str]:
-    """Yield the ids of operations that run or were interrupted."""
-    with suppress(FileNotFoundError, NotADirectoryError):
-        yield from sorted(entry.name for entry in (root / FOLDER / "staging").iterdir())

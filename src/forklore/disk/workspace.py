@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 
 from forklore.errors import ForkloreError, Kind
@@ -16,6 +18,7 @@ from forklore.model.names import sanitise
 
 _CHATS, _GROUP_CHATS, _GROUPS, _WORLDS = "chats", "group chats", "groups", "worlds"
 _SUFFIX = ".jsonl"
+_NAME = attrgetter("name")
 _TOP_FOLDER = "."  # chats that lie directly in ``chats``
 
 
@@ -93,6 +96,22 @@ def _folders(folder: Path) -> Iterator[os.DirEntry[str]]:
         return
 
 
+@dataclass(frozen=True, slots=True)
+class ChatFolder:
+    """A folder with chats in it: those of one character, or those of all groups."""
+
+    path: str
+    files: list[os.DirEntry[str]]
+    name: str
+    """The folder part of the chats' addresses."""
+    others: Mapping[str, str] = field(default_factory=dict)
+    """Where it is another one: by the chat's name."""
+
+    def of(self, chat: str) -> str:
+        """Return the folder part of a chat's address."""
+        return self.others.get(chat, self.name) if self.others else self.name
+
+
 class Workspace:
     """The files of one user, by what they are. Paths handed out are relative to the root, with ``/``."""
 
@@ -126,21 +145,21 @@ class Workspace:
 
     def chats(self) -> Iterator[ChatAddress]:
         """Yield every chat, without opening its file."""
-        for folder, entry in self.chat_files():
-            yield ChatAddress(folder, entry.name.removesuffix(_SUFFIX))
+        for folder in self.chat_folders():
+            for entry in folder.files:
+                name = entry.name.removesuffix(_SUFFIX)
+                yield ChatAddress(folder.of(name), name)
 
-    def chat_files(self) -> Iterator[tuple[str, os.DirEntry[str]]]:
-        """Yield every chat's folder (as in its address) and file."""
-        top = self.root / _CHATS
-        folders = sorted(_folders(top), key=lambda entry: entry.name)
-        for name, path in [(_TOP_FOLDER, str(top)), *((entry.name, entry.path) for entry in folders)]:
-            for file in _chat_entries(path):
-                yield name, file
-        groups: dict[str, str] | None = None
-        for file in _chat_entries(str(self.root / _GROUP_CHATS)):
-            if groups is None:
-                groups = {chat: f"group:{group.group_id}" for group in self.groups() for chat in group.chats}
-            yield groups.get(file.name.removesuffix(_SUFFIX), "group:"), file
+    def chat_folders(self) -> Iterator[ChatFolder]:
+        """Yield every folder that may hold chats, with their files by name."""
+        top = str(self.root / _CHATS)
+        yield ChatFolder(top, _chat_entries(top), _TOP_FOLDER)
+        for entry in sorted(_folders(self.root / _CHATS), key=_NAME):
+            yield ChatFolder(entry.path, _chat_entries(entry.path), entry.name)
+        shared = str(self.root / _GROUP_CHATS)
+        if files := _chat_entries(shared):
+            groups = {chat: f"group:{group.group_id}" for group in self.groups() for chat in group.chats}
+            yield ChatFolder(shared, files, "group:", groups)
 
     def groups(self) -> Iterator[Group]:
         """Yield every group whose file can be read."""
@@ -243,9 +262,8 @@ def _is_plain(part: str) -> bool:
 def _chat_entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(
-                (entry for entry in entries if entry.name.endswith(_SUFFIX) and not entry.name.startswith(".")),
-                key=lambda entry: entry.name,
-            )
+            files = [entry for entry in entries if entry.name.endswith(_SUFFIX) and entry.name[0] != "."]
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
+    files.sort(key=_NAME)
+    return files

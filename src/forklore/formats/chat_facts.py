@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
+from io import BytesIO
 from typing import Any, NamedTuple
 
 from forklore.formats.chat_jsonl import Chat
-from forklore.formats.json_text import NotJson, parse_object
+from forklore.formats.json_text import NotJson, encode, parse_object
 from forklore.model.timeline import Link
 
 _LONG = 4096  # from this length of a header on the faster reader pays for its own import
+_FEW = 4  # names that are looked for one by one
 _LINK_NEEDLES = (b'"bookmark_link"', b'"branches"')
 
 
@@ -25,30 +28,39 @@ class HeaderFacts(NamedTuple):
     damaged: bool = False
 
 
-def read_header(line: bytes, chat_name: str) -> HeaderFacts:
-    """Return what the header *line* of the chat *chat_name* says; a line that is no header is damage."""
-    metadata = _metadata_quickly(line) if len(line) >= _LONG else None
-    if metadata is None:
+def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> HeaderFacts:
+    """Return what the header *line* of the chat *chat_name* says; a line that is no header is damage.
+
+    *quickly* is for who reads many: a short line alone is not worth the import of the faster reader.
+    """
+    found = _metadata_quickly(line) if quickly or len(line) >= _LONG else None
+    if found is None:
         try:
             metadata = parse_object(line).get("chat_metadata")
         except NotJson:
             metadata = None
-    if not isinstance(metadata, dict):
-        return HeaderFacts(damaged=True)
-    own = metadata.get("forklore")
-    own = own if isinstance(own, dict) and own.get("chat") == chat_name else {}
+        if not isinstance(metadata, dict):
+            return HeaderFacts(damaged=True)
+        found = metadata.get("main_chat"), metadata.get("world_info"), metadata.get("forklore")
+    main_chat, world_info, own = found
+    if not isinstance(own, dict) or own.get("chat") != chat_name:
+        return HeaderFacts(_text(main_chat), _book_name(world_info))
+    at = own.get("message")
     return HeaderFacts(
-        _text(metadata.get("main_chat")),
-        lorebook_name(metadata),
+        _text(main_chat),
+        _book_name(world_info),
         _text(own.get("kind")),
-        own["message"] if isinstance(own.get("message"), int) else None,
+        at if isinstance(at, int) else None,
         _text(own.get("timeline")),
     )
 
 
 def lorebook_name(metadata: Mapping[str, Any]) -> str | None:
     """Return the name of the chat's lorebook; SillyTavern takes a list of one for that one."""
-    name = metadata.get("world_info")
+    return _book_name(metadata.get("world_info"))
+
+
+def _book_name(name: object) -> str | None:
     if isinstance(name, list) and len(name) == 1:
         name = name[0]
     return _text(name)
@@ -58,43 +70,64 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _metadata_quickly(line: bytes) -> Any:
-    """Return the few metadata keys of a long header with msgspec; None where it is absent or refuses."""
-    try:
-        return _quick_decoder()(line)
-    except (ImportError, ValueError):  # msgspec's errors are ValueErrors
+def _metadata_quickly(line: bytes) -> tuple[Any, Any, Any] | None:
+    """Return ``main_chat``, ``world_info`` and ``forklore`` with msgspec; None where it is absent or refuses."""
+    decode = _quick_decoder()
+    if decode is None:
         return None
+    try:
+        found = decode(line).chat_metadata
+    except ValueError:  # msgspec's errors are ValueErrors
+        return None
+    return found.main_chat, found.world_info, found.forklore
 
 
 @cache
-def _quick_decoder() -> Callable[[bytes], Any]:
-    import msgspec  # noqa: PLC0415
-
+def _quick_decoder() -> Callable[[bytes], Any] | None:
+    try:
+        import msgspec  # noqa: PLC0415
+    except ImportError:
+        return None
     keys = ("main_chat", "world_info", "forklore")
     metadata = msgspec.defstruct("Metadata", [(key, Any, None) for key in keys])
-    header = msgspec.defstruct("Header", [("chat_metadata", metadata)])
-    decode: Callable[[bytes], Any] = msgspec.json.Decoder(header).decode
-
-    def metadata_of(line: bytes) -> dict[str, Any]:
-        found = decode(line).chat_metadata
-        return {key: getattr(found, key) for key in keys}
-
-    return metadata_of
+    return msgspec.json.Decoder(msgspec.defstruct("Header", [("chat_metadata", metadata)])).decode
 
 
 def count_messages(data: bytes) -> int:
     """Return how many messages a whole chat file has."""
-    breaks = data.count(b"\n")
-    if data[-1:] not in b"\n\r " and data.count(b"\n{") == breaks:
-        return breaks  # nearly always: every line break is followed by a message
+    lines = BytesIO(data).readlines()
+    if lines and min(lines) >= b"{" and max(lines) < b"|":  # the character after "{"
+        return len(lines) - 1  # nearly always: every line begins like an object, so none is blank
     return Chat.from_bytes(data).message_count
 
 
 def links_of(chat: Chat) -> Iterator[Link]:
     """Yield the links on messages: in the message's ``extra`` and in that of every swipe, since a swipe hides them."""
-    seen: set[Link] = set()
     last = chat.message_count - 1
-    numbers = {number for needle in _LINK_NEEDLES for number in chat.messages_with(needle, upto=last)}
+    return _links_at(chat, {number for needle in _LINK_NEEDLES for number in chat.messages_with(needle, upto=last)})
+
+
+def find_links(data: bytes, forks: Collection[str]) -> Iterator[Link]:
+    """Yield the links in a whole chat file, as ``links_of`` does, at least all that name one of *forks*."""
+    # A long name is found several times as fast as the short keys; but it may be written with escapes.
+    by_name = len(forks) <= _FEW and all(name.isascii() for name in forks)
+    needles = [encode(name).encode() for name in forks] if by_name else _LINK_NEEDLES
+    places = [place for needle in needles for place in _places(data, needle)]
+    if places:
+        chat = Chat.from_bytes(data)
+        lines = {bisect_right(chat.lines.starts, place) - 1 for place in places}
+        yield from _links_at(chat, {line - 1 for line in lines if line > 0})  # line 0 is the header
+
+
+def _places(data: bytes, needle: bytes) -> Iterator[int]:
+    place = data.find(needle)
+    while place >= 0:
+        yield place
+        place = data.find(needle, place + 1)
+
+
+def _links_at(chat: Chat, numbers: set[int]) -> Iterator[Link]:
+    seen: set[Link] = set()
     for number in sorted(numbers):
         try:
             message = chat.message(number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -15,6 +16,7 @@ from forklore.model.plan import HEADER
 _BRACE = ord("{")
 _BOM = b"\xef\xbb\xbf"
 _BLANKS = b" \t\r"
+_MAY_BE_HIDDEN = re.compile(rb'"is_system"\s*:\s*true').search
 _OPENING = 4096  # more blanks than this at the start of a line are not looked through
 
 ReadRange = Callable[[int, int], bytes]
@@ -79,6 +81,8 @@ class Chat:
 
     lines: LineIndex
     read: ReadRange
+    window: Callable[[int, int], Any] | None = None
+    """Like *read*, but what it returns is good only until the next call: for looking through a whole chat."""
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Chat:
@@ -134,13 +138,13 @@ class Chat:
         except NotJson as error:
             raise ChatDamaged(f"Message {number} is not readable JSON ({error}).") from error
 
-    def messages_with(self, needle: bytes, *, upto: int) -> Iterator[int]:
-        """Yield the numbers of the messages 0…*upto* whose line contains *needle*, in order."""
+    def messages_with(self, *needles: bytes, upto: int) -> Iterator[int]:
+        """Yield the numbers of the messages 0…*upto* whose line contains one of the *needles*, in order."""
         if upto < 0:
             return
         start, end = self.span(0)[0], self.span(upto)[1]
         line = 0
-        for at in self._occurrences(needle, start, end):
+        for at in self._occurrences(needles, start, end):
             if at < self.lines.starts[line + 1]:
                 continue  # a second hit in a line that was yielded
             line = bisect_right(self.lines.starts, at, lo=line + 1) - 2
@@ -149,22 +153,26 @@ class Chat:
             if line > upto:
                 return
 
-    def _occurrences(self, needle: bytes, start: int, end: int) -> Iterator[int]:
-        """Yield where *needle* stands, reading piece by piece with an overlap that no hit falls into twice."""
-        overlap = len(needle) - 1
+    def _occurrences(self, needles: tuple[bytes, ...], start: int, end: int) -> Iterator[int]:
+        """Yield where the *needles* stand, in order, reading piece by piece with an overlap for those on a border."""
+        look = self.window or self.read
+        overlap = max(len(needle) for needle in needles) - 1
         while start < end:
             stop = min(end, start + SCAN_BYTES)
-            data = self.read(start, min(end, stop + overlap))
-            at = data.find(needle)
-            while at >= 0:
-                yield start + at
-                at = data.find(needle, at + 1)
+            data = look(start, min(end, stop + overlap))
+            found = []
+            for needle in needles:
+                at = data.find(needle)
+                while at >= 0 and start + at < stop:  # what begins in the overlap is found in the next piece
+                    found.append(start + at)
+                    at = data.find(needle, at + 1)
+            yield from sorted(found)
             start = stop
 
     def is_hidden(self, number: int) -> bool:
         """Whether a message is hidden from the model (``is_system``)."""
         line = self.line_bytes(number)
-        if not any(flag in line for flag in (b'"is_system":true', b'"is_system": true')):
+        if not _MAY_BE_HIDDEN(line):
             return False
         try:
             return parse_object(line).get("is_system") is True

@@ -7,8 +7,9 @@ programs wrote. Here a value is found by its path and only its text is replaced;
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from json.decoder import scanstring  # type: ignore[attr-defined]  # C scanner of the standard library, not in its stubs
 from typing import Any, NamedTuple
@@ -17,11 +18,17 @@ from forklore.model.plan import Append, Drop, Edit, JsonPath, Put, Take
 
 _SKIP_BLANKS = re.compile(r"[ \t\n\r]*").match
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_DECODE_VALUE = json.JSONDecoder().raw_decode
 
 
 class NotJson(ValueError):
     """The text is not JSON, or not of the shape that was asked for."""
+
+
+def _refuse(constant: str) -> Any:
+    raise NotJson(f"{constant} is no JSON value")  # Python reads NaN and Infinity, SillyTavern does not
+
+
+_DECODE_VALUE = json.JSONDecoder(parse_constant=_refuse).raw_decode
 
 
 def parse(data: bytes | str) -> Any:
@@ -44,14 +51,30 @@ def parse_object(data: bytes | str) -> dict[str, Any]:
     return value
 
 
-def encode(value: Any) -> str:
-    """Return *value* as SillyTavern writes it: compact, nothing escaped but what must be, half emoji as escapes."""
-    return escape_lone_surrogates(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+def encode(value: Any, *, indent: int | None = None) -> str:
+    """Return *value* as SillyTavern writes it: nothing escaped but what must be, half emoji as escapes.
+
+    It is compact, or laid out with *indent*. A number beyond what JavaScript can hold becomes null, as it does there.
+    """
+    separators = (",", ":" if indent is None else ": ")
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=separators, indent=indent, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False, separators=separators, indent=indent)
+    return escape_lone_surrogates(text)
 
 
 def escape_lone_surrogates(text: str) -> str:
     """Return JSON *text* with each half of an emoji written as an escape, as JavaScript does."""
     return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def to_text(data: bytes) -> str:
@@ -251,7 +274,16 @@ def _rebuilt(
 
 
 def _same(left: str, right: str) -> bool:
-    return left == right or json.loads(left) == json.loads(right)
+    return left == right or _equal(parse(left), parse(right))
+
+
+def _equal(left: Any, right: Any) -> bool:
+    """Whether two values are one in JSON too, where true is not 1."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_equal(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_equal, left, right))
+    return left == right and isinstance(left, bool) == isinstance(right, bool)
 
 
 def _put(text: str, edit: Put) -> tuple[str, list[Edit]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from forklore.formats.json_text import NotJson, apply_edits, encode, parse_object, to_bytes, to_text
 from forklore.model.plan import Put
@@ -20,8 +20,7 @@ class LorebookUnreadable(ValueError):
     """The bytes are not a lorebook; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntryOutline:
+class EntryOutline(NamedTuple):
     """What tells an entry: its key in the file, its UID and its comment; the content only of internal entries."""
 
     key: str
@@ -56,7 +55,7 @@ class Lorebook:
         """The comment of each UID."""
         return {entry.uid: entry.comment for entry in self.outline if entry.uid is not None}
 
-    @property
+    @cached_property
     def queue_entries(self) -> tuple[EntryOutline, ...]:
         """The entries that hold an operation queue; more than one is a fault."""
         return tuple(entry for entry in self.outline if entry.comment == QUEUE_COMMENT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,10 @@ class Operation:
     pending: tuple[str, ...] = ()
     """What could not be written any more after the operation was committed."""
     notes: dict[str, Any] = field(default_factory=dict)
+
+    def with_pending(self, what: str) -> Operation:
+        """Return the operation with one more thing that could not be written."""
+        return replace(self, pending=(*self.pending, what))
 
     def to_json(self) -> dict[str, Any]:
         """Return the operation as it stands in its file."""

@@ -90,6 +90,8 @@ def default_fork_name(
 
 def kind_from_name(name: str) -> str | None:
     """Return `checkpoint` or `branch` when the name follows SillyTavern's new or old style, else None."""
+    if "#" not in name:
+        return None  # nearly always, and told at once
     # The suffix first: a new checkpoint of an old-style branch carries both, and the suffix came last.
     for patterns in (_NEW_SUFFIX, _OLD_PREFIX):
         for kind, pattern in patterns.items():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from forklore.model import names
+
+Place = tuple[str, str]
+"""The folder and the name of a chat."""
 
 
 class Link(NamedTuple):
@@ -69,51 +72,46 @@ class Story:
 
 def grow_stories(chats: Iterable[ChatFacts]) -> tuple[Story, ...]:
     """Return every story, by the parent each chat names; cycles and missing parents are survived."""
-    chats = sorted(chats)
-    by_place = {(chat.folder, chat.name): chat for chat in chats}
-    linked = _linked(chats)
-    parents: dict[tuple[str, str], tuple[str, str]] = {}
-    for chat in chats:
-        parent = _parent(chat, by_place, linked)
-        if parent is not None:
-            parents[chat.folder, chat.name] = parent
-    _break_cycles(parents)
-
+    by_place = {chat[:2]: chat for chat in sorted(chats)}
+    linked = _linked(by_place.values())
     users: dict[str, int] = {}
-    for chat in chats:
+    parents: dict[Place, ChatFacts] = {}
+    for place, chat in by_place.items():
         if chat.lorebook:
             users[chat.lorebook] = users.get(chat.lorebook, 0) + 1
-
-    children: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    roots: list[tuple[str, str]] = []
-    for place in by_place:
-        if (parent := parents.get(place)) is None:
-            roots.append(place)
-        else:
-            children.setdefault(parent, []).append(place)
+        parent = _parent(chat, by_place, linked)
+        if parent is not None:
+            parents[place] = parent
+    _break_cycles(parents)
+    children: dict[Place, list[Place]] = {}
+    for place, parent in parents.items():
+        children.setdefault(parent[:2], []).append(place)
 
     stories = []
-    for root in roots:
-        timelines = []
-        waiting = [root]
-        while waiting:
-            place = waiting.pop()
-            chat = by_place[place]
-            timelines.append(_timeline(chat, by_place.get(parents.get(place, place)), users))
-            grown = children.get(place)
-            if grown:
-                waiting.extend(reversed(grown))
-        stories.append(Story(f"{root[0]}/{root[1]}", tuple(timelines)))
+    for root in by_place:
+        if root not in parents:
+            family = _family(root, children) if root in children else (root,)
+            timelines = tuple([_timeline(by_place[place], parents.get(place), users) for place in family])
+            stories.append(Story(timelines[0].chat, timelines))
     return tuple(stories)
 
 
-def _linked(chats: list[ChatFacts]) -> dict[tuple[str, str], str]:
+def _family(root: Place, children: Mapping[Place, list[Place]]) -> Iterator[Place]:
+    """Yield *root* and all that grew from it, each one after its parent."""
+    waiting = [root]
+    while waiting:
+        place = waiting.pop()
+        yield place
+        waiting.extend(reversed(children.get(place, ())))
+
+
+def _linked(chats: Iterable[ChatFacts]) -> dict[Place, str]:
     """Return, for each chat that some message links to, the name of the chat with that message.
 
     A fork inherits the links of its parent, so several chats may have one; the one with the shortest name is the
     likeliest to have made it, since forks add to the name.
     """
-    linked: dict[tuple[str, str], str] = {}
+    linked: dict[Place, str] = {}
     for chat in chats:
         for link in chat.links:
             known = linked.get((chat.folder, link.chat))
@@ -122,61 +120,48 @@ def _linked(chats: list[ChatFacts]) -> dict[tuple[str, str], str]:
     return linked
 
 
-def _parent(
-    chat: ChatFacts,
-    by_place: Mapping[tuple[str, str], ChatFacts],
-    linked: Mapping[tuple[str, str], str],
-) -> tuple[str, str] | None:
+def _parent(chat: ChatFacts, by_place: Mapping[Place, ChatFacts], linked: Mapping[Place, str]) -> ChatFacts | None:
     """Return the parent that the chat names; for an old chat that names none, the one that links to it, or its name."""
-    candidates: list[str | None] = []
+    candidates: tuple[str | None, ...] = ()
     if chat.main_chat is not None:
-        candidates = [chat.main_chat, names.sanitise(chat.main_chat)]
+        candidates = (chat.main_chat, names.sanitise(chat.main_chat))
     elif names.kind_from_name(chat.name):
-        candidates = [linked.get((chat.folder, chat.name)), names.parent_from_name(chat.name)]
+        candidates = (linked.get((chat.folder, chat.name)), names.parent_from_name(chat.name))
     for name in candidates:
         if name and name != chat.name and (chat.folder, name) in by_place:
-            return chat.folder, name
+            return by_place[chat.folder, name]
     return None
 
 
-def _break_cycles(parents: dict[tuple[str, str], tuple[str, str]]) -> None:
+def _break_cycles(parents: dict[Place, ChatFacts]) -> None:
     """Make the first chat of each cycle a root."""
-    safe: set[tuple[str, str]] = set()
+    safe: set[Place] = set()
     for start in list(parents):
-        path: list[tuple[str, str]] = []
-        on_path: set[tuple[str, str]] = set()
-        place: tuple[str, str] | None = start
-        while place is not None and place not in safe:
+        path: list[Place] = []
+        on_path: set[Place] = set()
+        place = start
+        while place in parents and place not in safe:
             if place in on_path:
                 del parents[min(path[path.index(place) :])]
                 break
             path.append(place)
             on_path.add(place)
-            place = parents.get(place)
+            place = parents[place][:2]
         safe.update(path)
 
 
 def _timeline(chat: ChatFacts, parent: ChatFacts | None, users: Mapping[str, int]) -> Timeline:
-    kind, at, record = chat.kind, chat.at, "recorded"
-    if parent is chat:
-        parent = None
+    folder, name, messages, main_chat, lorebook, kind, at, _, _, _ = chat  # at once: there may be thousands
+    record = "recorded"
     if kind is None:
-        from_name = names.kind_from_name(chat.name)
-        link = next((link for link in parent.links if link.chat == chat.name), None) if parent else None
-        if chat.main_chat is None and from_name is None:
+        kind, record = names.kind_from_name(name), "legacy"
+        if kind is None and main_chat is None:
             kind, record = "main", "none"
         else:
             # Without a record: what the parent's link says, else the name; a name somebody typed is a checkpoint's.
-            kind = link.kind if link else from_name or "checkpoint"
-            at = link.message if link else names.message_from_old_branch_name(chat.name)
-            record = "legacy"
-    return Timeline(
-        chat=chat.address,
-        kind=kind,
-        parent=parent.address if parent else None,
-        at=at,
-        messages=chat.messages,
-        lorebook=chat.lorebook,
-        isolated=not chat.lorebook or users[chat.lorebook] == 1,
-        record=record,
-    )
+            link = next((link for link in parent.links if link.chat == name), None) if parent else None
+            kind = link.kind if link else kind or "checkpoint"
+            at = link.message if link else names.message_from_old_branch_name(name)
+    isolated = not lorebook or users[lorebook] == 1
+    above = parent.address if parent else None
+    return Timeline(f"{folder}/{name}", kind, above, at, messages, lorebook, isolated, record)

@@ -13,6 +13,7 @@ from forklore.channels.cut import Cut, ForkPoint, Parent
 from forklore.channels.identity import KEY as IDENTITY_KEY
 from forklore.channels.lorebook import BookCut
 from forklore.channels.scenes import scene_start
+from forklore.formats.chat_jsonl import Chat
 from forklore.formats.json_text import apply_edits, encode, to_bytes, to_text
 from forklore.model.finding import Report
 from forklore.model.plan import (
@@ -57,8 +58,8 @@ class Draft:
 
     parent: Parent
     point: ForkPoint
-    swipe: int | None
-    show_last_scene: bool
+    changed: Mapping[int, bytes]
+    """The few messages that are not those of the parent, by their numbers."""
     cuts: Mapping[str, Cut] = field(default_factory=dict)
 
     @property
@@ -79,8 +80,9 @@ class Draft:
 
 
 def draft_fork(parent: Parent, point: ForkPoint, *, swipe: int | None, show_last_scene: bool) -> Draft:
-    """Cut every channel of *parent* at *point*."""
-    return Draft(parent, point, swipe, show_last_scene, cut_channels(parent, point))
+    """Cut every channel of *parent* at *point*; raises ``NoSuchSwipe``, and ``ChatDamaged`` for a line it needs."""
+    changed = _changed_messages(parent.chat, point.at, swipe=swipe, show_last_scene=show_last_scene)
+    return Draft(parent, point, changed, cut_channels(parent, point))
 
 
 def plan_fork(draft: Draft, report: Report, files: ForkFiles) -> Plan:
@@ -97,7 +99,7 @@ def plan_fork(draft: Draft, report: Report, files: ForkFiles) -> Plan:
         # First of what follows: SillyTavern cannot open a group chat that its group does not list.
         listed = LineEdit(None, Append(("chats",), encode(point.chat_name)))
         changes.append(EditFile(files.group, (listed,), role="group entry"))
-    changes.append(EditFile(files.parent, _parent_edits(point), role="link"))
+    changes.append(EditFile(files.parent, _parent_edits(draft), role="link"))
     return Plan(
         kind=point.kind,
         chat=files.address,
@@ -108,17 +110,30 @@ def plan_fork(draft: Draft, report: Report, files: ForkFiles) -> Plan:
     )
 
 
-def _parent_edits(point: ForkPoint) -> tuple[LineEdit, ...]:
+def _parent_edits(draft: Draft) -> tuple[LineEdit, ...]:
     """Return the link that SillyTavern itself would write, and the entry in our map."""
+    point = draft.point
     name = encode(point.chat_name)
     link: Edit = Put(("extra", "bookmark_link"), name)
     if point.kind == "branch":
         link = Append(("extra", "branches"), name)
     edits = [LineEdit(point.at, link)]
-    if point.clone_name is not None:
+    if point.clone_name is not None and _has_place_for_map(draft.parent.metadata):
         mapped = Put(("chat_metadata", *MAP_PATH, point.chat_name), encode(point.clone_name))
         edits.append(LineEdit(HEADER, mapped))
     return tuple(edits)
+
+
+def _has_place_for_map(metadata: Mapping[str, Any]) -> bool:
+    """Whether the map can be written without overwriting something that is none; it is a hint that can be missed."""
+    holder: Any = metadata
+    for key in MAP_PATH:
+        if key not in holder:
+            return True
+        holder = holder[key]
+        if not isinstance(holder, dict):
+            return False
+    return True
 
 
 def _clone_pieces(draft: Draft, files: ForkFiles) -> tuple[Bytes | Range, ...]:
@@ -136,7 +151,7 @@ def _message_pieces(draft: Draft, path: str) -> Iterator[Bytes | Range]:
     """Yield the messages 0…N: one range, but for the few messages that are changed on purpose."""
     chat, at = draft.parent.chat, draft.point.at
     position, end = chat.span(0)[0], chat.span(at)[1]
-    for number, line in sorted(_changed_messages(draft).items()):
+    for number, line in sorted(draft.changed.items()):
         start, stop = chat.span(number)
         if start > position:
             yield Range(path, position, start)
@@ -146,12 +161,11 @@ def _message_pieces(draft: Draft, path: str) -> Iterator[Bytes | Range]:
         yield Range(path, position, end)
 
 
-def _changed_messages(draft: Draft) -> dict[int, bytes]:
-    chat, at = draft.parent.chat, draft.point.at
+def _changed_messages(chat: Chat, at: int, *, swipe: int | None, show_last_scene: bool) -> dict[int, bytes]:
     changed: dict[int, bytes] = {}
-    if draft.swipe is not None:
-        changed[at] = choose_swipe(chat.line_bytes(at), draft.swipe)
-    if draft.show_last_scene:
+    if swipe is not None:
+        changed[at] = choose_swipe(chat.line_bytes(at), swipe)
+    if show_last_scene:
         for number in range(scene_start(chat, at), at + 1):
             line = changed.get(number) or chat.line_bytes(number)
             if (shown := shown_again(line)) is not line:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forklore.errors import BadRequest
-from forklore.formats.json_text import apply_edits, encode, parse_object, to_bytes, to_text, value_text
+from forklore.formats.json_text import NotJson, apply_edits, encode, parse_object, to_bytes, to_text, value_text
 from forklore.model.plan import Drop, Edit, Put
 
 _OF_A_SWIPE = ("send_date", "gen_started", "gen_finished", "extra")
@@ -36,9 +36,10 @@ def choose_swipe(line: bytes, swipe: int) -> bytes:
         raise NoSuchSwipe(f"The message has no swipe {swipe}: it has {count}.")
     edits: list[Edit] = []
     infos = infos if isinstance(infos, list) else None
-    if infos is not None and isinstance(shown, int) and 0 <= shown < len(infos) and isinstance(infos[shown], dict):
-        if shown < len(swipes) and isinstance(message.get("mes"), str):
-            edits.append(Put(("swipes", shown), value_text(text, ("mes",)) or '""'))
+    shown = shown if isinstance(shown, int) and 0 <= shown < len(swipes) else None
+    if shown is not None and isinstance(message.get("mes"), str):
+        edits.append(Put(("swipes", shown), value_text(text, ("mes",)) or '""'))
+    if shown is not None and infos is not None and shown < len(infos) and isinstance(infos[shown], dict):
         kept = ((key, value_text(text, (key,))) for key in _OF_A_SWIPE)
         edits.extend(Put(("swipe_info", shown, key), now) for key, now in kept if now is not None)
     edits.append(Put(("mes",), value_text(text, ("swipes", swipe)) or '""'))
@@ -56,7 +57,10 @@ def choose_swipe(line: bytes, swipe: int) -> bytes:
 
 def shown_again(line: bytes) -> bytes:
     """Return the message visible to the model; the line itself when it was not hidden, or is no story message."""
-    message = parse_object(line)
+    try:
+        message = parse_object(line)
+    except NotJson:
+        return line  # SillyTavern does not show it either
     extra = message.get("extra")
     is_notice = isinstance(extra, dict) and isinstance(extra.get("type"), str)  # SillyTavern's own notices
     if message.get("is_system") is not True or is_notice:

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from forklore.errors import ForkloreError, Kind
 from forklore.formats.chat_facts import links_of
 from forklore.formats.chat_jsonl import Chat
 from forklore.formats.json_text import encode, parse
-from forklore.model.plan import HEADER, Change, Drop, Edit, EditFile, LineEdit, Plan, Put, RestoreFile, Take, TrashFile
+from forklore.model.plan import (
+    HEADER,
+    Change,
+    Drop,
+    Edit,
+    EditFile,
+    JsonPath,
+    LineEdit,
+    Plan,
+    Put,
+    RestoreFile,
+    Take,
+    TrashFile,
+)
 
-_LINK = ("extra", "bookmark_link")
+_LINK, _BRANCHES = ("extra", "bookmark_link"), ("extra", "branches")
 
 
 class UndoRefused(ForkloreError):
@@ -29,10 +43,12 @@ def plan_undo(
     *,
     exists: Callable[[str], bool],
     edits_of: Callable[[Mapping[str, Any]], tuple[LineEdit, ...]],
+    notes: Mapping[str, Any],
 ) -> Plan:
     """Return the plan that takes an operation's *changes* back.
 
-    *exists* tells which files are still there; *edits_of* gives the inverse edits of a file as it is now.
+    *exists* tells which files are still there; *edits_of* gives the inverse edits of a file as it is now; *notes* are
+    the operation's own, since undoing the undo makes what the operation made.
     """
     restored: list[RestoreFile] = []
     removed: list[TrashFile] = []
@@ -53,7 +69,7 @@ def plan_undo(
     if not restored and not removed and not edited:
         raise UndoRefused("There is nothing left of the operation to undo.", action="Nothing was changed.")
     commit = len(restored) - 1 if restored else 0
-    return Plan("undo", chat, (*restored, *removed, *edited), commit, undoes=operation_id)
+    return Plan("undo", chat, (*restored, *removed, *edited), commit, undoes=operation_id, notes=dict(notes))
 
 
 def _is_book(path: str) -> bool:
@@ -70,34 +86,77 @@ def inverse_link_edits(
     chat: Chat,
     fork: str,
     *,
+    history: Mapping[str, Sequence[LineEdit]],
     still_there: Callable[[str], bool],
-    replaced_by: Callable[[str], str | None],
 ) -> tuple[LineEdit, ...]:
     """Return the edits that take the link to *fork* out of its parent as it is now.
 
-    The link of an earlier checkpoint comes back only if that checkpoint is still there; *replaced_by* tells which link
-    an undone checkpoint had replaced in its turn. Where a swipe or a deleted message has moved the link, it goes too.
+    *history* has, for every fork that was ever made in this file, the edits that take it back. The link of an earlier
+    checkpoint comes back; of one that was undone since, what that one had replaced. An object that any of the forks
+    made goes with the last thing in it. Where a swipe or a deleted message has moved the link, it goes too.
     """
-    edits: list[LineEdit] = []
-    for line, edit in ((inverse.line, inverse.edit) for inverse in inverse_edits(change)):
-        if line == HEADER or (line is not None and chat.has(line)):
-            edits.append(LineEdit(line, _earlier_link(edit, still_there, replaced_by)))
-    planned = {edit.line for edit in edits}
-    edits.extend(edit for edit in _moved_links(chat, fork) if edit.line not in planned or edit.edit.path != _LINK)
+    made = {place for edits in history.values() for edit in edits for place in _made(edit)}
+    links = [
+        LineEdit(inverse.line, _earlier_link(inverse, fork, history, still_there))
+        for inverse in inverse_edits(change)
+        if inverse.line == HEADER or (inverse.line is not None and chat.has(inverse.line))
+    ]
+    links.extend(_moved_links(chat, fork))
+    edits = [LineEdit(link.line, _pruning(link.edit, link.line, made)) for link in links]
+    edits.extend(_given_back(history, {edit.line for edit in edits}))
     return tuple(edits)
 
 
-def _earlier_link(edit: Edit, still_there: Callable[[str], bool], replaced_by: Callable[[str], str | None]) -> Edit:
-    if not isinstance(edit, Put) or edit.path != _LINK:
+def _given_back(history: Mapping[str, Sequence[LineEdit]], lines: set[int | None]) -> Iterator[LineEdit]:
+    """Yield edits that put back what stood in the place of ``extra`` before the first link, once no link is left."""
+    for inverse in (inverse for edits in history.values() for inverse in edits if inverse.line in lines):
+        if isinstance(inverse.edit, Put) and inverse.edit.path == _LINK[:1]:
+            yield LineEdit(inverse.line, replace(inverse.edit, only_if="{}"))
+
+
+_Place = tuple[int | None, JsonPath]
+"""An object or array in a file: the line it is in, and its path."""
+
+
+def _holder(edit: Drop | Take) -> JsonPath:
+    """Return the path of what may be empty after the edit."""
+    return edit.path if isinstance(edit, Take) else edit.path[:-1]
+
+
+def _made(inverse: LineEdit) -> Iterator[_Place]:
+    """Yield what had to be made for an edit, as the edit that takes it back tells."""
+    if isinstance(inverse.edit, Drop | Take):
+        holder = _holder(inverse.edit)
+        yield from ((inverse.line, holder[: len(holder) - level]) for level in range(inverse.edit.prune))
+    elif inverse.edit.path == _LINK[:1]:
+        yield inverse.line, _BRANCHES  # what stood there was no object, so it had no branches
+
+
+def _pruning(edit: Edit, line: int | None, made: set[_Place]) -> Edit:
+    if not isinstance(edit, Drop | Take):
         return edit
-    name = parse(edit.text)
-    seen: set[str] = set()
-    while isinstance(name, str) and not still_there(name) and name not in seen:
-        seen.add(name)
-        name = replaced_by(name)
-    if isinstance(name, str) and name not in seen:
-        return Put(edit.path, encode(name), only_if=edit.only_if)
-    return Drop(edit.path, only_if=edit.only_if)
+    holder, prune = _holder(edit), 0
+    while prune < len(holder) and (line, holder[: len(holder) - prune]) in made:
+        prune += 1
+    return replace(edit, prune=prune)
+
+
+def _earlier_link(
+    inverse: LineEdit, fork: str, history: Mapping[str, Sequence[LineEdit]], still_there: Callable[[str], bool]
+) -> Edit:
+    edit, link = inverse.edit, encode(fork)
+    gone = {fork}
+    while isinstance(edit, Put) and edit.path == _LINK:
+        name = str(parse(edit.text))
+        if name in gone:
+            return Drop(_LINK, only_if=link)
+        earlier = [each.edit for each in history.get(name, ()) if each.line == inverse.line]
+        back = next((each for each in earlier if each.path == _LINK[: len(each.path)]), None)
+        if not isinstance(back, Put | Drop) or still_there(name):
+            break  # another program's link, or that of a checkpoint that is still there
+        gone.add(name)
+        edit = replace(back, only_if=link) if back.path == _LINK else Drop(_LINK, only_if=link)
+    return edit
 
 
 def _moved_links(chat: Chat, fork: str) -> Iterator[LineEdit]:
@@ -109,4 +168,4 @@ def _moved_links(chat: Chat, fork: str) -> Iterator[LineEdit]:
         holders += [("swipe_info", i) for i in range(len(swipes) if isinstance(swipes, list) else 0)]
         for holder in holders:
             yield LineEdit(number, Drop((*holder, *_LINK), only_if=wanted))
-            yield LineEdit(number, Take((*holder, "extra", "branches"), wanted))
+            yield LineEdit(number, Take((*holder, *_BRANCHES), wanted))

@@ -1,0 +1,350 @@
+"""What is measured, against what, and how much it may cost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import forklore
+from bench.measure import Case, Times, in_turn, peak_memory
+from bench.stories import SIZES, BenchStory, Size, write_library, write_story
+
+_NAME = "A bench checkpoint"
+_MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One line of the table; without a *limit* it is for information."""
+
+    what: str
+    measured: str
+    against: str = ""
+    ratio: float | None = None
+    limit: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """What the table says about the limit."""
+        if self.limit is None or self.ratio is None:
+            return ""
+        return f"≤ {self.limit:g}: {'yes' if self.ratio <= self.limit else '**no**'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where and how thoroughly to measure."""
+
+    scratch: Path
+    rounds: int
+    quick: bool
+
+    @contextmanager
+    def story(self, size: Size, *, recaps: bool = True) -> Iterator[BenchStory]:
+        """Provide a story that is removed afterwards."""
+        folder = self.scratch / "story"
+        try:
+            yield write_story(folder, size, recaps=recaps)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _compared(times: Times, case: str, against: str, *, what: str = "", limit: float | None = None) -> Result:
+    return Result(
+        what or case,
+        f"{times.milliseconds(case):.1f} ms",
+        f"{against}: {times.milliseconds(against):.1f} ms",
+        times.ratio(case, against),
+        limit,
+    )
+
+
+# --- checkpoints --------------------------------------------------------------------------------------------------
+
+_LIMITS = {"small": 4.0, "middle": 2.0, "large": 1.4}
+_CP, _COPY, _JSON = "`cp` and fsync", "copying in the kernel and fsync", "every line through `json`, fsync"
+
+
+def checkpoints(bench: Bench) -> Iterator[Result]:
+    """Measure a whole checkpoint against copying its three files."""
+    for name, size in SIZES.items():
+        if bench.quick and name == "large":
+            continue
+        with bench.story(size) as story:
+            yield from _checkpoints(bench, story, name)
+
+
+def _checkpoints(bench: Bench, story: BenchStory, name: str) -> Iterator[Result]:
+    opened = forklore.open(story.root)
+    past = story.size.messages // 2 // 2 * 2  # a reply, some time after a snapshot
+    head, back = f"checkpoint, {name}", f"checkpoint in the past, {name}"
+    times = in_turn(
+        {
+            head: Case(lambda: opened.checkpoint(story.address, name=_NAME), before=story.reset),
+            back: Case(lambda: opened.checkpoint(story.address, at=past, name=_NAME), before=story.reset),
+            _CP: Case(lambda: _cp(story), before=lambda: _ready_to_copy(story)),
+            _COPY: Case(lambda: _copy(story), before=lambda: _ready_to_copy(story)),
+            _JSON: Case(lambda: _through_json(story), before=lambda: _ready_to_copy(story)),
+        },
+        bench.rounds,
+    )
+    yield _compared(times, head, _CP, limit=_LIMITS[name])
+    yield _compared(times, head, _COPY)
+    yield _compared(times, back, _CP)
+    yield _compared(times, _JSON, _CP, what=f"{_JSON}, {name}")
+    if shutil.which("git"):
+        yield _git(bench, story, head, name)
+
+
+def _git(bench: Bench, story: BenchStory, head: str, name: str) -> Result:
+    opened = forklore.open(story.root)
+    committing = f"`git add -A && git commit`, {name}"
+    times = in_turn(
+        {
+            head: Case(lambda: opened.checkpoint(story.address, name=_NAME), before=story.reset),
+            committing: Case(lambda: _commit(story.root), before=lambda: _ready_to_commit(story)),
+        },
+        max(3, bench.rounds // 4),
+    )
+    return _compared(times, committing, head)
+
+
+def _ready_to_copy(story: BenchStory) -> None:
+    story.reset()
+    os.link(story.chat, story.root / "parent.jsonl")  # a checkpoint writes the parent anew
+    (story.root / "copies").mkdir()
+    os.sync()
+
+
+def _sources(story: BenchStory) -> tuple[Path, Path, Path]:
+    return story.chat, story.book, story.root / "parent.jsonl"
+
+
+def _cp(story: BenchStory) -> None:
+    target = story.root / "copies"
+    subprocess.run(["cp", *map(str, _sources(story)), str(target)], check=True)
+    for path in [*target.iterdir(), target]:
+        _sync(path)
+
+
+def _copy(story: BenchStory) -> None:
+    target = story.root / "copies"
+    for source in _sources(story):
+        with source.open("rb") as reading, (target / source.name).open("wb") as writing:
+            left = os.fstat(reading.fileno()).st_size
+            while left:
+                left -= os.copy_file_range(reading.fileno(), writing.fileno(), left)
+            os.fsync(writing.fileno())
+    _sync(target)
+
+
+def _through_json(story: BenchStory) -> None:
+    target = story.root / "copies"
+    for source in _sources(story):
+        with source.open(encoding="utf-8") as reading, (target / source.name).open("w", encoding="utf-8") as writing:
+            if source.suffix == ".json":
+                json.dump(json.load(reading), writing, ensure_ascii=False, indent=4)
+            else:
+                for line in reading:
+                    writing.write(json.dumps(json.loads(line), ensure_ascii=False) + "\n")
+            writing.flush()
+            os.fsync(writing.fileno())
+    _sync(target)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.close(descriptor)
+
+
+def _ready_to_commit(story: BenchStory) -> None:
+    """Commit the workspace as it is, then let the chat go on by one message."""
+    story.reset()
+    subprocess.run(["git", "init", "--quiet", str(story.root)], check=True)
+    _commit(story.root)
+    with story.chat.open("ab") as chat:
+        chat.write(b'\n{"name":"User","is_user":true,"mes":"On we go."}')
+    os.sync()
+
+
+def _commit(root: Path) -> None:
+    git = ["git", "-C", str(root), "-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0"]
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "-m", _NAME], check=True)
+
+
+# --- looking ------------------------------------------------------------------------------------------------------
+
+_READ, _BUFFER, _CAT = "`open().read()` of the chat", "reading the chat into one buffer", "`cat` of the chat"
+
+
+def looking(bench: Bench) -> Iterator[Result]:
+    """Measure ``check`` and ``status`` of a long chat against reading its file once."""
+    size = SIZES["middle" if bench.quick else "large"]
+    for what, recaps, entries in (("its large book", True, size.entries), ("no recaps and a small book", False, 100)):
+        with bench.story(Size(size.messages, entries), recaps=recaps) as story:
+            yield from _looking(bench, story, f"a chat of {story.chat.stat().st_size / 1e6:.0f} MB with {what}")
+
+
+def _looking(bench: Bench, story: BenchStory, what: str) -> Iterator[Result]:
+    opened = forklore.open(story.root)
+    times = in_turn(
+        {
+            "check": Case(lambda: opened.check(story.address)),
+            "status": Case(lambda: opened.status(story.address)),
+            _READ: Case(lambda: story.chat.open("rb").read()),
+            _BUFFER: Case(lambda: _read_into_buffer(story.chat)),
+            _CAT: Case(lambda: subprocess.run(["cat", str(story.chat)], check=True, stdout=subprocess.DEVNULL)),
+        },
+        bench.rounds * 2,
+    )
+    yield _compared(times, "check", _READ, what=f"`check`, {what}", limit=3.0)
+    yield _compared(times, "check", _BUFFER, what="the same")
+    yield _compared(times, "check", _CAT, what="the same")
+    yield _compared(times, "status", _READ, what=f"`status`, {what}", limit=3.0)
+
+
+def _read_into_buffer(path: Path) -> None:
+    buffer = bytearray(_MIB)
+    with path.open("rb", buffering=0) as file:
+        while file.readinto(buffer):
+            pass
+
+
+def command(bench: Bench) -> Iterator[Result]:
+    """Measure ``forklore check`` of a small chat as a whole command."""
+    importing = '`python -c "import rich_click"`'
+    with bench.story(SIZES["small"]) as story:
+        check = [sys.executable, "-m", "forklore", "--data", str(story.root), "check", story.address]
+        if subprocess.run(check, check=False, capture_output=True).returncode:
+            yield Result("`forklore check`", "cannot be run yet")
+            return
+        times = in_turn(
+            {
+                "`forklore check` of a small chat": Case(lambda: _run(check)),
+                importing: Case(lambda: _run([sys.executable, "-c", "import rich_click"])),
+                "`python -c pass`": Case(lambda: _run([sys.executable, "-c", "pass"])),
+            },
+            bench.rounds * 2,
+        )
+    yield _compared(times, "`forklore check` of a small chat", importing, limit=2.5)
+    yield _compared(times, importing, "`python -c pass`")
+
+
+def _run(command: list[str]) -> None:
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+# --- all stories --------------------------------------------------------------------------------------------------
+
+
+def stories(bench: Bench) -> Iterator[Result]:
+    """Measure ``stories`` of many chats, the first time and again."""
+    library, cache = bench.scratch / "library", bench.scratch / "cache"
+    write_library(library, folders=20 if bench.quick else 200)
+    chats = list(library.rglob("*.jsonl"))
+    size = sum(chat.stat().st_size for chat in chats) / 1e6
+    os.environ["FORKLORE_CACHE"] = str(cache)
+    reading, walking = "reading every file whole", "a bare walk with `stat`"
+    catting = "`find` and `cat` of every file"
+    first, again = f"`stories`, {len(chats)} chats of {size:.0f} MB, first time", "`stories` again, nothing changed"
+    try:
+        times = in_turn(
+            {
+                first: Case(lambda: _stories(library), before=lambda: shutil.rmtree(cache, ignore_errors=True)),
+                again: Case(lambda: _stories(library), before=lambda: _stories(library)),
+                reading: Case(lambda: _read_all(library)),
+                catting: Case(lambda: _cat_all(library)),
+                walking: Case(lambda: list(_walk(str(library)))),
+            },
+            bench.rounds,
+        )
+    finally:
+        shutil.rmtree(library, ignore_errors=True)
+    yield _compared(times, first, catting, limit=1.5)
+    yield _compared(times, first, reading, what="the same")
+    yield _compared(times, again, walking, limit=2.0)
+
+
+def _stories(library: Path) -> None:
+    forklore.open(library).stories()
+
+
+def _walk(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _walk(entry.path)
+            else:
+                yield entry.path, entry.stat()
+
+
+def _read_all(library: Path) -> None:
+    for path, _ in _walk(str(library)):
+        with open(path, "rb") as file:  # noqa: PTH123  # as quick as it gets
+            file.read()
+
+
+def _cat_all(library: Path) -> None:
+    with subprocess.Popen(["find", str(library), "-type", "f", "-print0"], stdout=subprocess.PIPE) as finding:
+        subprocess.run(["xargs", "-0", "cat"], check=True, stdin=finding.stdout, stdout=subprocess.DEVNULL)
+
+
+# --- memory and space ---------------------------------------------------------------------------------------------
+
+_OPEN = "import forklore; opened = forklore.open(sys.argv[1])"
+_USES = {
+    "`check`": f"{_OPEN}; opened.check(sys.argv[2])",
+    "a checkpoint": f"{_OPEN}; opened.checkpoint(sys.argv[2])",
+    "a checkpoint in the past": f"{_OPEN}; opened.checkpoint(sys.argv[2], at=int(sys.argv[3]))",
+}
+
+
+def memory(bench: Bench) -> Iterator[Result]:
+    """Measure how much memory a process holds at most."""
+    for messages, limit in ((2_000, None), (44_000, 80)) if not bench.quick else ((2_000, None),):
+        with bench.story(Size(messages, 100)) as story:
+            yield from _memory(story, f"{story.chat.stat().st_size / 1e6:.0f} MB of chat, a small book", limit)
+    if not bench.quick:
+        with bench.story(SIZES["large"]) as story:
+            book = story.book.stat().st_size / 1e6
+            yield from _memory(
+                story, f"{story.chat.stat().st_size / 1e6:.0f} MB of chat, a book of {book:.0f} MB", None
+            )
+
+
+def _memory(story: BenchStory, what: str, limit: float | None) -> Iterator[Result]:
+    opened = peak_memory(_OPEN, str(story.root)) / _MIB
+    for use, code in _USES.items():
+        story.reset()
+        peak = peak_memory(code, str(story.root), story.address, str(story.size.messages // 2)) / _MIB
+        yield Result(
+            f"peak memory of {use}, {what}", f"{peak:.0f} MiB", f"an open workspace: {opened:.0f} MiB", peak, limit
+        )
+
+
+def space(bench: Bench) -> Iterator[Result]:
+    """Measure what fifty checkpoints of one chat leave in the folder of Forklore's own."""
+    size = SIZES["middle" if bench.quick else "large"]
+    with bench.story(Size(size.messages, 100)) as story:
+        opened = forklore.open(story.root)
+        for number in range(50):
+            made = opened.checkpoint(story.address, name=f"{_NAME} {number}")
+            # What takes the room is the fork itself; only what stays besides is of interest.
+            (story.chat.parent / f"{made.chat.rpartition('/')[2]}.jsonl").unlink()
+        left = sum(path.stat().st_size for path in (story.root / ".forklore").rglob("*") if path.is_file())
+        chat = story.chat.stat().st_size
+    yield Result(
+        f"`.forklore` after 50 checkpoints of a chat of {chat / 1e6:.0f} MB", f"{left / 1e6:.2f} MB", "", left / 1e6, 5
+    )
+
+
+ALL: tuple[Callable[[Bench], Iterator[Result]], ...] = (checkpoints, looking, command, stories, memory, space)

@@ -1,0 +1,281 @@
+"""Write docs/reference from the code: ``python docs/generate.py``; with ``--check`` only say whether it is fresh."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import json
+import pkgutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+import forklore
+from forklore.app.results import ForkBlocked
+from forklore.checks.requirements import REQUIREMENTS, Effect, Requirement
+from forklore.cli.command import EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, Command
+from forklore.cli.main import SECTIONS, program
+from forklore.errors import ForkloreError, Kind
+from forklore.model.names import NameTemplates
+
+REFERENCE = Path(__file__).parent / "reference"
+SOURCE = Path(forklore.__file__).parent
+NOTE = "<!-- Written by docs/generate.py: change the code and run `make docs`. -->"
+
+MEANINGS = {
+    Kind.INVALID: "the request makes no sense",
+    Kind.BLOCKED: "the story breaks a requirement; also a wait that ran out",
+    Kind.NOT_FOUND: "no such folder, chat or operation",
+    Kind.CONFLICT: "it changed meanwhile, it is taken, or it cannot be written",
+    Kind.BUSY: "somebody else is changing the workspace",
+    Kind.DAMAGED: "a file cannot be read as what it should be",
+}
+WORDS = {Effect.BLOCK: "blocks", Effect.WARN: "warns", Effect.IGNORE: "is ignored"}
+
+
+def pages() -> dict[str, str]:
+    """Return every page by its file name."""
+    written = {
+        "cli.md": _cli(),
+        "errors.md": _errors(),
+        "findings.md": _findings(),
+        "settings.md": _settings(),
+    }
+    return {name: "\n".join([NOTE, "", *lines]).rstrip() + "\n" for name, lines in written.items()}
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |"
+    yield ""
+
+
+# --- commands -----------------------------------------------------------------------------------------------------
+
+
+def _cli() -> Iterator[str]:
+    context = click.Context(program, info_name="forklore")
+    yield from ("# Command line", "", *_paragraphs(program.help), "")
+    yield from ("## Global options", "", "They stand before or after the command.", "")
+    yield from _options(program.params, context)
+    yield from ("## Exit codes", "")
+    yield from _table(
+        ["Code", "Meaning"],
+        [
+            ["0", "done"],
+            [str(EXIT_BUG), "a bug: a traceback is shown, please report it"],
+            *([str(number), MEANINGS[kind]] for kind, number in EXIT_CODES.items()),
+            [str(EXIT_INTERRUPTED), "stopped with Ctrl-C"],
+        ],
+    )
+    yield from ("Treat an unknown code as failure.", "")
+    for section, names in SECTIONS.items():
+        yield from (f"## {section}", "")
+        for name in names:
+            command = program.get_command(context, name)
+            if command is not None:
+                yield from _command(command, context)
+
+
+def _command(command: Command, parent: click.Context) -> Iterator[str]:
+    context = click.Context(command, parent=parent, info_name=command.name)
+    known = {option.name for option in program.params}
+    own = [parameter for parameter in command.params if parameter.name not in known]
+    yield from (f"### `forklore {command.name}`", "", *_paragraphs(command.help), "")
+    yield from ("```text", command.get_usage(context).removeprefix("Usage: ").strip(), "```", "")
+    yield from _options(own, context)
+    yield from ("Examples:", "", "```console", *(f"$ {example}" for example in command.examples), "```", "")
+
+
+def _options(parameters: Iterable[click.Parameter], context: click.Context) -> Iterator[str]:
+    options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
+    if options:
+        rows = []
+        for option in options:
+            value = "" if option.is_flag else f" {option.make_metavar(context)}"
+            rows.append([f"`{', '.join(option.opts)}{value}`", option.help or ""])
+        yield from _table(["Option", "Meaning"], rows)
+
+
+def _paragraphs(text: str | None) -> Iterator[str]:
+    """Yield the text with one line a paragraph."""
+    for number, paragraph in enumerate(inspect.cleandoc(text or "").split("\n\n")):
+        if number:
+            yield ""
+        yield " ".join(paragraph.split())
+
+
+# --- errors and findings ------------------------------------------------------------------------------------------
+
+
+def all_errors() -> list[type[ForkloreError]]:
+    """Return every error class of the package that has a code of its own."""
+    for module in pkgutil.walk_packages([str(SOURCE)], "forklore."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    found: set[type[ForkloreError]] = set()
+    waiting = [ForkloreError]
+    while waiting:
+        for error in waiting.pop().__subclasses__():
+            if error.__module__.startswith("forklore."):
+                found.add(error)
+                waiting.append(error)
+    return sorted(found, key=code_of)
+
+
+def code_of(error: type[ForkloreError]) -> str:
+    """Return the code of an error class."""
+    return "FORK_BLOCKED" if error is ForkBlocked else error.code
+
+
+def _errors() -> Iterator[str]:
+    yield from ("# Errors", "")
+    yield "A request that cannot be fulfilled ends with one of these codes; a released code is never renamed or reused."
+    yield "With `--json` the error is the document:"
+    yield ""
+    example = ForkloreError("What happened.", action="What you can do.").to_json()
+    yield from ("```json", json.dumps(example, indent=2), "```", "")
+    rows = [
+        [f"`{code_of(error)}`", error.kind.value, str(EXIT_CODES[error.kind]), _first_line(error), error.action or "—"]
+        for error in all_errors()
+    ]
+    yield from _table(["Code", "Kind", "Exit", "Meaning", "What to do"], rows)
+    yield "A fork that only one requirement blocks has the code of that requirement, see [findings](findings.md);"
+    yield "`FORK_BLOCKED` stands for several, and `findings` lists them all."
+    yield ""
+    yield f"Two more come from the program itself: `BUG` (exit {EXIT_BUG}) and `INTERRUPTED` (exit {EXIT_INTERRUPTED})."
+
+
+def _first_line(error: type[ForkloreError]) -> str:
+    return inspect.cleandoc(error.__doc__ or "").splitlines()[0]
+
+
+def _findings() -> Iterator[str]:
+    yield from ("# Findings", "")
+    yield "What `forklore check` and every fork look at. A released code is never renamed or reused."
+    yield "Each finding is `{code, severity, message, action, details, repairs}`."
+    yield from ("", "## Requirements before a fork", "")
+    rows = [
+        [
+            f"`{requirement.code}`",
+            *_says(requirement.holds),
+            WORDS[requirement.standard],
+            WORDS[requirement.strict] + _remark(requirement),
+        ]
+        for requirement in REQUIREMENTS
+    ]
+    yield from _table(["Code", "Message", "What to do", "standard", "strict"], rows)
+    yield "(1) No setting can change that: without it no isolated fork can be made."
+    yield "(2) Only in chats with data of ST-Auto-Recap."
+    yield ""
+    yield "A setting can make each of them block, warn or be ignored, see [settings](settings.md)."
+    yield from ("", "## What a fork tells besides", "")
+    yield from _table(["Code", "Message", "What to do"], sorted(_told()))
+
+
+def _remark(requirement: Requirement) -> str:
+    return " (1)" if requirement.indispensable else " (2)" if requirement.recaps_only else ""
+
+
+def _says(rule: Callable[..., Any]) -> tuple[str, str]:
+    """Return the first message and action that the source of a requirement yields."""
+    tree = ast.parse(inspect.getsource(rule))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple):
+            message, action, _details = node.value.elts
+            named = rule.__globals__.get(action.id) if isinstance(action, ast.Name) else None
+            return _text(message), named or _text(action)
+    raise ValueError(f"{rule.__name__} yields nothing that can be read")
+
+
+def told_codes() -> set[str]:
+    """Return the codes of the findings that are no requirements."""
+    return {row[0].strip("`") for row in _told()}
+
+
+def _told() -> Iterator[list[str]]:
+    """Yield code, message and action of every finding that the source spells out."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            is_finding = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding"
+            if is_finding and isinstance(node, ast.Call):
+                texts = [_text(argument) for argument in node.args]
+                if len(texts) >= 4 and texts[0].isupper():
+                    yield [f"`{texts[0]}`", texts[2], texts[3]]
+
+
+def _text(node: ast.expr) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(part) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return "…"
+    return str(node.value) if isinstance(node, ast.Constant) else ""
+
+
+# --- settings -----------------------------------------------------------------------------------------------------
+
+
+def _settings() -> Iterator[str]:
+    templates = NameTemplates()
+    names = {"checkpoint": templates.checkpoint, "branch": templates.branch}
+    usual: dict[str, Any] = {"policy": "standard", "requirements": {}, "names": names}
+    yield from ("# Settings", "")
+    yield "A workspace's settings are in `.forklore/settings.json` in the SillyTavern user folder."
+    yield "All keys are optional; without the file everything is as here:"
+    yield from ("", "```json", json.dumps(usual, indent=2), "```", "")
+    effects = ", ".join(f"`{effect.value}`" for effect in Effect)
+    yield from _table(
+        ["Key", "Values"],
+        [
+            ["`policy`", "`standard` or `strict`; the option `--policy` wins over it"],
+            ["`requirements`", f"for each code of [findings](findings.md) one of {effects}; this wins over the policy"],
+            *(
+                [
+                    f"`names.{kind}`",
+                    "how a fork without a typed name is called: `{parent}`, and `{n}`, the first free number",
+                ]
+                for kind in names
+            ),
+        ],
+    )
+    fixed = ", ".join(f"`{requirement.code}`" for requirement in REQUIREMENTS if requirement.indispensable)
+    yield f"{fixed} always block: without them no isolated fork can be made."
+    yield from ("", "## Environment", "")
+    yield from _table(
+        ["Variable", "Meaning"],
+        [
+            [
+                "`FORKLORE_DATA`",
+                "SillyTavern's folder, its data folder or a user folder; the option `--data` wins over it",
+            ],
+            ["`FORKLORE_CACHE`", "where the index of known chats is kept; it can be deleted at any time"],
+            ["`NO_COLOR`", "no colours, if it is set and not empty"],
+        ],
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the pages, or with ``--check`` say which are stale; return the exit code."""
+    stale = []
+    for name, text in pages().items():
+        path = REFERENCE / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(name)
+            if "--check" not in arguments:
+                REFERENCE.mkdir(exist_ok=True)
+                path.write_text(text, encoding="utf-8", newline="\n")
+    if "--check" in arguments and stale:
+        print(f"Stale: {', '.join(stale)}. Run `make docs`.", file=sys.stderr)
+        return 1
+    print(f"docs/reference is fresh; written: {', '.join(stale) or 'nothing'}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

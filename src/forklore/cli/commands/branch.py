@@ -1,0 +1,43 @@
+"""``forklore branch``."""
+
+from __future__ import annotations
+
+import click
+
+from forklore.cli import render
+from forklore.cli.command import Answer, Invocation, command
+from forklore.cli.options import at_option, chat_argument, fork_options
+
+
+@command(
+    examples=(
+        'forklore branch "Before the tower"',
+        "forklore branch Maren --at 42 --show-last-scene --dry-run",
+        "forklore branch Maren --swipe 1",
+    )
+)
+@chat_argument
+@at_option
+@click.option("--swipe", type=int, metavar="K", help="Start from another swipe of the last message, from 0.")
+@fork_options
+def branch(
+    invocation: Invocation,
+    *,
+    chat: str,
+    at: int | None,
+    swipe: int | None,
+    wait: float | None,
+    show_last_scene: bool,
+    dry_run: bool,
+) -> Answer:
+    """Make a branch.
+
+    It is a complete timeline with a lorebook of its own, to go on in from one message of its parent.
+    """
+    invocation.making = "branch"
+    forklore = invocation.open()
+    if dry_run:
+        planned = forklore.plan("branch", chat, at=at, swipe=swipe, show_last_scene=show_last_scene)
+        return Answer(planned, lambda: render.dry_run(planned))
+    made = forklore.branch(chat, at=at, swipe=swipe, wait=wait, show_last_scene=show_last_scene)
+    return Answer(made, lambda: render.fork(made))

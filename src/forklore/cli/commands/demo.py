@@ -1,0 +1,100 @@
+"""``forklore demo``."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from forklore.cli import render
+from forklore.cli.command import EXIT_CODES, Answer, Invocation, command
+from forklore.cli.terminal import BAD, BOLD, DIM, GOOD, PLAIN
+from forklore.errors import Kind
+
+if TYPE_CHECKING:
+    from forklore.app.results import ForkMade
+    from forklore.demo.demo import Demonstration, Mark
+
+
+@command(examples=("forklore demo", "forklore demo hollow-quay", "forklore demo --json"))
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path())
+def demo(_invocation: Invocation, folder: str | None) -> Answer:
+    """Fork a sample story and prove that nothing leaks.
+
+    The story is copied to DIR, which must not exist or be empty (without DIR: to a new temporary folder, which stays).
+    A checkpoint and a branch are made of it, both sides go on, and every file is searched for what it must not know.
+    """
+    from forklore.app.progress import Silent
+    from forklore.demo.demo import demonstrate
+
+    shown = demonstrate(folder, Silent())
+    return Answer(shown, lambda: "\n".join(_words(shown)) + "\n", 0 if shown.ok else EXIT_CODES[Kind.DAMAGED])
+
+
+def _words(shown: Demonstration) -> Iterator[str]:
+    main, checkpoint, branch = shown.timelines
+    yield from _title(1, "A story")
+    yield f"The sample story was copied to {shown.folder}"
+    yield "Nothing of yours is touched."
+    yield from _title(2, "Two forks in the past")
+    yield from (_made(made) for made in (shown.checkpoint, shown.branch))
+    yield from _title(3, "Both sides go on")
+    for mark in shown.marks:
+        yield f'{mark.written_in}\n  writes of "{mark.words}" in a new message and in its lorebook.'
+    yield from _title(4, "The tree")
+    yield render.tree(shown.story).rstrip("\n")
+    yield from _title(5, "The proof")
+    yield f"All {shown.files} files were read, and searched for what only one side can know."
+    for mark in shown.marks:
+        yield from _found(mark)
+    yield "\nThe checkpoint is what was recorded when it was made (SHA-256):"
+    for digest in shown.digests:
+        same = digest.recorded == digest.computed
+        yield f"  {_tick(same)} {digest.part}  recorded {digest.recorded[:16]}…, now {digest.computed[:16]}…"
+    yield "\nWhat the story learned only later is not in the checkpoint's lorebook:"
+    yield f"  {', '.join(shown.learned_later)}"
+    yield "\nEach timeline has the recaps of its own past:"
+    for timeline in (main, checkpoint, branch):
+        versions = " ".join(str(version["version"]) for version in timeline.running_versions)
+        yield f"  {timeline.kind:<10}  {timeline.messages} messages, recap versions {versions}"
+    verdict = "Nothing leaked." if shown.ok else "Something leaked. This is a bug: please report it."
+    yield f"\n{_tick(shown.ok)} {BOLD}{verdict}{PLAIN}"
+    yield f'\n{DIM}Look around:{PLAIN}  {_program()} --data "{shown.folder}" tree'
+
+
+def _program() -> str:
+    """Return what starts this program: it need not be where the shell looks for programs."""
+    if shutil.which("forklore"):
+        return "forklore"
+    started = Path(sys.argv[0])
+    return str(started) if started.stem == "forklore" else f'"{sys.executable}" -m forklore'
+
+
+def _title(number: int, title: str) -> Iterator[str]:
+    if number > 1:
+        yield ""
+    yield f"{BOLD}{number}. {title}{PLAIN}"
+
+
+def _made(made: ForkMade) -> str:
+    return (
+        f"{GOOD}✓{PLAIN} {made.kind} at message {made.at}: {made.chat.partition('/')[2]}\n"
+        f"  {made.messages} messages, {made.entries} lorebook entries, recap version {made.running_version}"
+    )
+
+
+def _found(mark: Mark) -> Iterator[str]:
+    yield f'\n"{mark.words}" is found in:'
+    for path in mark.found:
+        yield f"  {_tick(path in mark.expected)} {path}"
+    yield (
+        "  and nowhere else." if not mark.leaked else f"  {BAD}It should be in {', '.join(mark.expected)} alone.{PLAIN}"
+    )
+
+
+def _tick(good: bool) -> str:
+    return f"{GOOD}✓{PLAIN}" if good else f"{BAD}✗{PLAIN}"

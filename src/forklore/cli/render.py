@@ -1,0 +1,335 @@
+"""The words for people: each result of the application as text.
+
+The text may hold anything a story holds; ``forklore.cli.terminal`` makes it harmless and sets the colours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from forklore.cli.terminal import BAD, BOLD, DIM, GOOD, PLAIN, WARN
+
+if TYPE_CHECKING:
+    from forklore.app.results import (
+        DryRun,
+        ForkMade,
+        LogShown,
+        QueueShown,
+        Status,
+        Stories,
+        TimelineShown,
+    )
+    from forklore.errors import ForkloreError
+    from forklore.log.operations import Operation
+    from forklore.model.finding import Finding, Report
+    from forklore.model.timeline import Story, Timeline
+
+_RULE = "━" * 40
+_LONG_TEXT = 100
+
+
+# --- errors and findings ------------------------------------------------------------------------------------------
+
+
+def error(error: ForkloreError, *, making: str = "") -> str:
+    """Return what went wrong and what to do; a refused fork gets the whole list of requirements."""
+    report: Report | None = getattr(error, "report", None)
+    if report is not None:
+        return blocked(report, making)
+    prefix = f"Failed to create {making}: " if making else ""
+    action = f"\n→ {error.action}" if error.action else ""
+    return f"{BAD}{prefix}{error.message}{PLAIN}{action}\n"
+
+
+def blocked(report: Report, kind: str) -> str:
+    """Return why a fork was refused: all requirements that are not met, each with what to do."""
+    text = f"{_RULE}\n{BOLD}Cannot Create {kind.capitalize()}{PLAIN}\n{_RULE}\n\n"
+    text += f"The following requirements must be met:\n\n{_findings(report.errors, BAD)}"
+    if report.warnings:
+        text += f"\nBesides, {_count(len(report.warnings), 'warning')}:\n\n{_findings(report.warnings, WARN)}"
+    return f"{text}\nNothing was changed.\n"
+
+
+def report(report: Report) -> str:
+    """Return whether a fork can be made, and everything that stands in its way."""
+    where = "the last message" if report.at is None else f"message {report.at}"
+    warnings = f", with {_count(len(report.warnings), 'warning')}:\n\n" if report.warnings else ".\n"
+    if report.valid:
+        return f"{GOOD}✓{PLAIN} Ready for a fork at {where}{warnings}{_findings(report.warnings, WARN)}"
+    text = f"{BAD}✗{PLAIN} Not ready for a fork at {where}. The following requirements must be met:\n\n"
+    text += _findings(report.errors, BAD)
+    if report.warnings:
+        text += f"\nBesides, {_count(len(report.warnings), 'warning')}:\n\n{_findings(report.warnings, WARN)}"
+    return text
+
+
+def _findings(findings: Sequence[Finding], colour: str) -> str:
+    return "\n".join(_finding(number, finding, colour) for number, finding in enumerate(findings, 1))
+
+
+def _finding(number: int, finding: Finding, colour: str) -> str:
+    indent = " " * (len(str(number)) + 2)
+    lines = [f"{number}. {colour}{finding.message}{PLAIN} {DIM}{finding.code}{PLAIN}"]
+    lines += [indent + line for line in finding.details.splitlines()]
+    if finding.action:
+        lines.append(f"{indent}→ {finding.action}")
+    return "\n".join(lines) + "\n"
+
+
+# --- stories ------------------------------------------------------------------------------------------------------
+
+
+def stories(shown: Stories) -> str:
+    """Return one line a story."""
+    if not shown.stories:
+        return "There are no chats yet.\n"
+    lines = []
+    for story in shown.stories:
+        sharing = sum(not timeline.isolated for timeline in story.timelines)
+        mark = f", {WARN}{sharing} with a shared lorebook{PLAIN}" if sharing else ""
+        timelines = _count(len(story.timelines), "timeline")
+        lines.append(f"{BOLD}{story.main}{PLAIN}  {timelines}, {_messages(story.timelines[0])}{mark}\n")
+    total = sum(len(story.timelines) for story in shown.stories)
+    summary = f"{_count(len(shown.stories), 'story', 'stories')}, {_count(total, 'timeline')}"
+    return f"{''.join(lines)}{DIM}{summary}{PLAIN}\n"
+
+
+def tree(story: Story) -> str:
+    """Return the story drawn as a tree, two lines a timeline."""
+    return "".join(f"{line}\n" for line in _drawn(story))
+
+
+def _drawn(story: Story) -> Iterator[str]:
+    children: dict[str, list[Timeline]] = {}
+    for timeline in story.timelines[1:]:
+        children.setdefault(timeline.parent or story.main, []).append(timeline)
+    waiting = [(story.timelines[0], "", "", "")]
+    while waiting:
+        timeline, before, branch, below = waiting.pop()
+        grown = children.get(timeline.chat, [])
+        name = timeline.chat if timeline.parent is None else timeline.chat.partition("/")[2]
+        at = f" @{timeline.at}" if timeline.at is not None else ""
+        trunk = "│" if grown else " "
+        yield f"{before}{branch}{BOLD}{name}{PLAIN}  {timeline.kind}{at}, {_messages(timeline)}"
+        yield f"{before}{below}{trunk}   {_book(timeline)}{_record(timeline)}"
+        for number, child in reversed(list(enumerate(grown, 1))):
+            last = number == len(grown)
+            waiting.append((child, before + below, "└── " if last else "├── ", "    " if last else "│   "))
+
+
+def _book(timeline: Timeline | TimelineShown) -> str:
+    if timeline.lorebook is None:
+        return f"{DIM}no lorebook{PLAIN}"
+    if timeline.isolated:
+        return f'{DIM}lorebook "{timeline.lorebook}"{PLAIN} {GOOD}isolated{PLAIN}'
+    return f'{DIM}lorebook "{timeline.lorebook}"{PLAIN} {WARN}shares its lorebook{PLAIN}'
+
+
+def _record(timeline: Timeline | TimelineShown) -> str:
+    words = {"recorded": ", recorded", "legacy": ", made without Forklore"}
+    return f"{DIM}{words.get(timeline.record, '')}{PLAIN}"
+
+
+def show(shown: TimelineShown) -> str:
+    """Return one timeline in detail."""
+    where = f" of {shown.parent} at message {shown.at}" if shown.parent else ""
+    entries = f", {_entries(shown.entries)}" if shown.entries is not None else ""
+    versions = [
+        f"  version {version['version']}  {_count(version['scene_count'] or 0, 'scene')}, "
+        f"up to message {version['new_scene_index']}"
+        + (" (current)" if version["version"] == shown.running_current else "")
+        for version in shown.running_versions
+    ]
+    scenes = [
+        f"  {scene.message:>5}  {scene.name or 'Unnamed Scene'}  "
+        + (f"{WARN}{', '.join(scene.codes)}{PLAIN}" if scene.codes else f"{GOOD}✓ ready{PLAIN}")
+        for scene in shown.scenes
+    ]
+    lines = [
+        f"{BOLD}{shown.chat}{PLAIN}",
+        *_table(
+            ("kind", f"{shown.kind}{where}"),
+            ("messages", str(shown.messages)),
+            ("lorebook", f"{_book(shown)}{entries}"),
+            ("record", {"recorded": "made by Forklore", "legacy": "made without Forklore"}.get(shown.record, "")),
+        ),
+        *_section("Running recap", versions),
+        *_section("Scene breaks", scenes),
+        *_section("Forks", [f"  {child}" for child in shown.children]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def status(shown: Status) -> str:
+    """Return the diagnostic object, and what it means."""
+    text = json.dumps(_shortened(shown.to_json()), ensure_ascii=False, indent=2)
+    return f"{text}\n\n{_verdict(shown)}\n"
+
+
+def _verdict(shown: Status) -> str:
+    if not shown.is_checkpoint:
+        return "This is a main chat: nothing was recorded, and nothing has to be."
+    if shown.checkpoint_state is None:
+        return (
+            f"{WARN}This chat was created before full isolation support (or by SillyTavern alone); "
+            f"it may share data with its parent.{PLAIN}"
+        )
+    if shown.valid:
+        return f"{GOOD}✓{PLAIN} Checkpoint state valid. All checks passed."
+    found = []
+    if not shown.lorebook_match:
+        found.append(f"{WARN}The chat names another lorebook than the one it was made with.{PLAIN}")
+    if not shown.running_recap_version_match:
+        found.append("The running recap is another version than recorded; that is normal once the story goes on.")
+    return "\n".join(found)
+
+
+def _shortened(value: Any) -> Any:
+    """Return a JSON value with long texts cut: recaps are pages long."""
+    if isinstance(value, dict):
+        return {key: _shortened(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_shortened(item) for item in value]
+    if isinstance(value, str) and len(value) > _LONG_TEXT:
+        return f"{value[:_LONG_TEXT]}…"
+    return value
+
+
+# --- forks --------------------------------------------------------------------------------------------------------
+
+
+def fork(made: ForkMade) -> str:
+    """Return what was made, where it comes from, what to look at, and how to take it back."""
+    recap = "none"
+    if made.running_version is not None:
+        recap = f"version {made.running_version} ({_count(made.running_scenes, 'scene')})"
+    combined = made.combined_messages
+    lines = [
+        f"{GOOD}✓{PLAIN} {made.kind.capitalize()} created: {BOLD}{made.chat}{PLAIN}",
+        *_table(
+            ("from", f"{made.parent} at message {made.at}"),
+            ("messages", str(made.messages)),
+            ("lorebook", f'"{made.lorebook}"' if made.lorebook else "none: the parent has none"),
+            ("", _source(made)),
+            ("running recap", recap),
+            ("combined recap", "" if combined is None else _count(combined, "message")),
+            ("from today", _words(made.carried_from_present)),
+            ("left out", _words(made.left_out)),
+            ("take it back", f"forklore undo {made.operation}"),
+        ),
+    ]
+    text = "\n".join(lines) + "\n"
+    if made.warnings:
+        text += f"\n{_count(len(made.warnings), 'warning').capitalize()}:\n\n{_findings(made.warnings, WARN)}"
+    return text
+
+
+def _source(made: ForkMade) -> str:
+    words = {
+        "live": "copied as it is",
+        "scene-snapshot": "as it was at the last scene snapshot up to there",
+        "present": "as it is today, because no earlier state was kept",
+        "history": "as it was at that message",
+    }
+    return f"{_entries(made.entries)}, {words.get(made.lorebook_source, '')}" if made.lorebook else ""
+
+
+_KEYS = {
+    "auto_lorebooks": "registry cache",
+    "autoLorebooks": "pending lorebook work",
+    "auto_recap": "combined recap and other recap data",
+    "auto_recap_running_scene_recaps": "later running recaps",
+    "chat_id_hash": "chat id",
+    "lastInContextMessageId": "mark of the context's beginning",
+    "note_depth": "author's note",
+    "note_interval": "author's note",
+    "note_position": "author's note",
+    "note_prompt": "author's note",
+    "note_role": "author's note",
+    "persona": "persona",
+    "tainted": "mark that the chat was edited",
+    "timedWorldInfo": "sticky and cooldown effects",
+    "variables": "variables",
+}
+
+
+def _words(keys: Iterable[str]) -> str:
+    """Return metadata keys as a person calls them; one that nobody knows keeps its name."""
+    return ", ".join(sorted({_KEYS.get(key, key) for key in keys}))
+
+
+def dry_run(planned: DryRun) -> str:
+    """Return the changes that would be made."""
+    lines = [f"  {row['action']:<7} {row['path']}\n" for row in planned.plan.to_json()["plan"]]
+    text = f"This would be done, and was not:\n{''.join(lines)}"
+    if planned.report.warnings:
+        warnings = planned.report.warnings
+        text += f"\n{_count(len(warnings), 'warning').capitalize()}:\n\n{_findings(warnings, WARN)}"
+    return text
+
+
+# --- queue, log, undo ---------------------------------------------------------------------------------------------
+
+
+def queue(shown: QueueShown) -> str:
+    """Return the operations of the queue."""
+    if shown.lorebook is None:
+        return "The chat has no lorebook, so it has no queue.\n"
+    lines = [
+        f"  {operation.operation_id}  {operation.status}  {operation.type}"
+        + (f" ({operation.target})" if operation.target else "")
+        + "\n"
+        for operation in shown.operations
+    ]
+    busy = sum(operation.is_busy for operation in shown.operations)
+    text = f"The queue is idle.\n{''.join(lines)}"
+    if busy:
+        text = f"{_count(busy, 'operation')} to be done:\n{''.join(lines)}"
+    if shown.operation:
+        text += f"Take it back: forklore undo {shown.operation}\n"
+    return text
+
+
+def log(shown: LogShown) -> str:
+    """Return one line an operation, newest first."""
+    if not shown.operations:
+        return "Nothing has been done here yet.\n"
+    return "".join(
+        f"{BOLD}{operation.id}{PLAIN}  {operation.when[:16].replace('T', ' ')}  {operation.kind:<10}  {operation.chat}"
+        + (f"  {DIM}undone{PLAIN}" if operation.id in shown.undone else "")
+        + "\n"
+        for operation in shown.operations
+    )
+
+
+def undone(operation: Operation, by: str, pending: Sequence[str]) -> str:
+    """Return what was undone, and what is left of it."""
+    text = f"{GOOD}✓{PLAIN} Undone: {operation.kind} {operation.chat}\n"
+    text += "".join(f"  {WARN}{sentence}{PLAIN}\n" for sentence in pending)
+    return f"{text}  take it back  forklore undo {by}\n"
+
+
+# --- common -------------------------------------------------------------------------------------------------------
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
+def _messages(timeline: Timeline) -> str:
+    return _count(timeline.messages, "message")
+
+
+def _entries(number: int) -> str:
+    return _count(number, "entry", "entries")
+
+
+def _table(*rows: tuple[str, str]) -> list[str]:
+    width = max(len(name) for name, value in rows if value)
+    return [f"  {DIM}{name:<{width}}{PLAIN}  {value}" for name, value in rows if value]
+
+
+def _section(title: str, lines: Sequence[str]) -> list[str]:
+    return ["", title, *lines] if lines else []

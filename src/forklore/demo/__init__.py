@@ -1,0 +1,1 @@
+"""A sample story, and the demonstration that its forks share nothing."""

@@ -1,0 +1,128 @@
+"""Staging a plan: all that can fail for want of space is done here, before anything is visible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forklore.disk.disk import Disk, is_there
+from forklore.disk.files import OpenFile
+from forklore.disk.operation_folder import OperationFolder
+from forklore.disk.publishing import NameTaken, Publisher
+from forklore.disk.staging import Stager, has_content, prepare_edit
+from forklore.disk.swapping import JournalledChange
+from forklore.model.names import cut_to_bytes
+from forklore.model.plan import Change, CreateFile, EditFile, Piece, Plan, Range, RestoreFile, TrashFile
+from forklore.planning.undo import UndoRefused
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from forklore.disk.staging import Staged
+
+_DOES: dict[type[Change], str] = {CreateFile: "create", EditFile: "edit", TrashFile: "trash", RestoreFile: "restore"}
+Begun = tuple[JournalledChange, "Future[Staged] | None"]
+"""A change as the journal will describe it, and the writing that has to end first."""
+
+
+class Preparation:
+    """Stages the changes of one plan and describes them for the journal."""
+
+    def __init__(self, folder: OperationFolder, publisher: Publisher, disk: Disk) -> None:
+        """Stage into *folder*; nothing is touched yet."""
+        self._folder, self._publisher, self._disk = folder, publisher, disk
+        self._open_files = ExitStack()
+        self.working_on = ""
+        """The path of the change that is being staged, for whoever has to say what failed."""
+
+    def stage(
+        self, plan: Plan, sources: dict[str, OpenFile], progress: Callable[[int], None] | None
+    ) -> list[JournalledChange]:
+        """Write all new content aside, several files at a time, and return the changes as the journal has them."""
+        described: list[JournalledChange] = [
+            {"do": _DOES[type(change)], "path": change.path} for change in plan.changes
+        ]
+        self._folder.make(self._publisher.target(change).parent for change in described)
+        begun: list[Begun] = []
+        with self._open_files:
+            stager = Stager(self._disk, progress)
+            try:
+                for number, change in enumerate(plan.changes):
+                    self.working_on = change.path
+                    begun.append(self._begin(stager, change, described[number], number=number, sources=sources))
+            finally:
+                stager.close()  # also when one failed: nothing may still be writing when we take back
+        for written, writing in begun:
+            if writing is not None:
+                self.working_on = written["path"]
+                staged = writing.result()
+                written |= {"staged": self._folder.name_of(staged.path), "mine": staged.fingerprint.to_json()}
+                written.setdefault("content", [list(segment) for segment in staged.content])
+        return [written for written, _ in begun]
+
+    def _begin(
+        self,
+        stager: Stager,
+        change: Change,
+        written: JournalledChange,
+        *,
+        number: int,
+        sources: dict[str, OpenFile],
+    ) -> Begun:
+        target = self._publisher.target(written)
+        if isinstance(change, CreateFile | RestoreFile) and is_there(target):
+            # Found out now, so that whatever stands there after a crash with our content is known to be ours.
+            raise NameTaken(f"{target.stem!r} exists already.")
+        aside = self._folder.aside(target, number)
+        match change:
+            case CreateFile():
+                model = next(iter(sources.values()), None)
+                return written, stager.begin(aside, change.pieces, sources, model.stat if model else None)
+            case EditFile():
+                return self._begin_edit(stager, change, written, aside=aside, sources=sources)
+            case TrashFile():
+                written["item"] = f"{self._folder.id}/{number}-{_short(target)}"
+                written["content"] = [list(segment) for segment in change.content]
+                if self._folder.is_elsewhere(target):
+                    written["beside"] = self._folder.name_of(self._folder.beside(target, number))
+                    return self._begin_copy(stager, written, target, self._folder.path / str(number))
+            case RestoreFile():
+                written["item"] = change.item
+                written["content"] = [list(segment) for segment in change.content]
+                item = self._publisher.item(written)
+                if not has_content(item, change.content):
+                    raise UndoRefused(f"{target.name!r} is no longer in the trash.", action="Nothing was changed.")
+                self._disk.make_folder(target.parent)
+                if self._folder.is_elsewhere(target):
+                    return self._begin_copy(stager, written, item, aside)
+        return written, None
+
+    def _begin_edit(
+        self, stager: Stager, change: EditFile, written: JournalledChange, *, aside: Path, sources: dict[str, OpenFile]
+    ) -> Begun:
+        file = sources.get(change.path)
+        if file is None:
+            file = sources[change.path] = self._opened(self._publisher.target(written))
+        prepared = prepare_edit(change, file)
+        written |= {"role": change.role, "edits": [edit.to_json() for edit in change.edits], "inverse": []}
+        if prepared is None:
+            return written, None
+        written["inverse"] = [edit.to_json() for edit in prepared.inverse]
+        written["expected"] = file.fingerprint.to_json()
+        return written, stager.begin(aside, prepared.pieces, sources, file.stat)
+
+    def _begin_copy(self, stager: Stager, written: JournalledChange, source: Path, copy: Path) -> Begun:
+        """Begin to copy a whole file: no rename leads from one disk to another, so a copy has to be ready for it."""
+        file = self._opened(source)
+        pieces: tuple[Piece, ...] = (Range(written["path"], 0, file.size),)
+        return written, stager.begin(copy, pieces, {written["path"]: file}, file.stat)
+
+    def _opened(self, path: Path) -> OpenFile:
+        return self._open_files.enter_context(OpenFile(path))
+
+
+def _short(target: Path) -> str:
+    """Return a name for the trash that still tells what it was and fits where the whole name may not."""
+    return cut_to_bytes(target.stem, 80) + target.suffix

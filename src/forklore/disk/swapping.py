@@ -1,0 +1,102 @@
+"""Replacing a file that others write too: only the very file that was read, and no save of theirs is ever lost.
+
+Where the system can exchange two files in one step, the file that comes out tells whether it was the one we had read.
+If somebody saved just before, their file came out, and it is given back. The journal names the staged file, so that an
+exchange that was interrupted before we could look is settled at the next start.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from forklore.disk.disk import Disk, fingerprint_at
+from forklore.disk.staging import Content, has_content
+from forklore.model.plan import Fingerprint
+
+JournalledChange = dict[str, Any]
+"""A change as the journal describes it: what is done to which path, and where the new content is staged."""
+
+
+def content_of(change: JournalledChange) -> Content:
+    """Return the content that a journalled change speaks of."""
+    return tuple((length, digest) for length, digest in change["content"])
+
+
+class Swapper:
+    """Swaps staged files with those they replace."""
+
+    def __init__(self, root: Path, disk: Disk) -> None:
+        """Work on the workspace at *root*."""
+        self._root, self._disk = root, disk
+
+    def target(self, change: JournalledChange) -> Path:
+        """Return the real file behind a path of the workspace: a link to a file is followed, never replaced."""
+        target = self._root / change["path"]
+        return Path(os.path.realpath(target)) if target.is_symlink() else target
+
+    def swap(self, change: JournalledChange) -> bool:
+        """Replace the file by the staged one if it is still the one that was read; return whether it was."""
+        staged, target = self._root / change["staged"], self.target(change)
+        expected = Fingerprint.from_json(change["expected"])
+        if fingerprint_at(target) != expected:
+            return False
+        if not self._disk.exchange(staged, target):
+            if fingerprint_at(target) != expected:
+                return False
+            self._disk.replace(staged, target)  # the best that systems without an exchange offer
+        elif fingerprint_at(staged) != expected:
+            self._give_back(staged, target, Fingerprint.from_json(change["mine"]))
+            return False
+        self._disk.sync_folder(target.parent)
+        return True
+
+    def _give_back(self, staged: Path, target: Path, placed: Fingerprint | None) -> None:
+        """Put back what somebody saved just before our exchange; of several saves the latest one stays.
+
+        *placed* is what the target holds if nobody has saved since. Should something else come out when the save goes
+        in, then that is a later save, and its turn is next.
+        """
+        while True:
+            latest = fingerprint_at(staged)
+            if not self._disk.exchange(staged, target):
+                self._disk.replace(staged, target)  # the workspace was moved to a system without an exchange
+                break
+            if fingerprint_at(staged) == placed:
+                break
+            placed = latest
+        self._disk.sync_folder(target.parent)
+
+    def is_swapped(self, change: JournalledChange) -> bool:
+        """Whether the staged file took the place of the one that was read; settles an interrupted exchange first."""
+        if "staged" not in change:
+            return False
+        self._settle(change)
+        staged, target = self._root / change["staged"], self.target(change)
+        aside, expected = fingerprint_at(staged), Fingerprint.from_json(change["expected"])
+        if aside is None:
+            return True  # it was moved over the target
+        if aside == expected:
+            return fingerprint_at(target) != expected
+        return self.is_staged(change) and self._is_mine(target, change)  # both names, on a disk without a journal
+
+    def is_staged(self, change: JournalledChange) -> bool:
+        """Whether the staged file is still the one we have written."""
+        return self._is_mine(self._root / change["staged"], change)
+
+    def _is_mine(self, path: Path, change: JournalledChange) -> bool:
+        """Whether this is our new content; on disks that number their files anew at each start it has to be read."""
+        return fingerprint_at(path) == Fingerprint.from_json(change["mine"]) or has_content(path, content_of(change))
+
+    def _settle(self, change: JournalledChange) -> None:
+        """Give back a save that an interrupted exchange took out."""
+        staged, target = self._root / change["staged"], self.target(change)
+        aside, there = fingerprint_at(staged), fingerprint_at(target)
+        if aside is None or there is None or aside == Fingerprint.from_json(change["expected"]):
+            return
+        if self.is_staged(change):
+            return
+        # Somebody's save is aside. Only what is older than it gives way: us, or an earlier save of theirs.
+        if self._is_mine(target, change) or aside.mtime_ns > there.mtime_ns:
+            self._give_back(staged, target, there)

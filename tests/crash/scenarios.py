@@ -1,0 +1,280 @@
+"""The operations that accidents happen to, the stories they are made on, and what must hold afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from forklore.app.forklore import Forklore, OperationNotFound
+from forklore.app.open import _outside
+from forklore.app.settings import Settings
+from forklore.disk.disk import Disk
+from forklore.testing import stories
+from forklore.testing.sillytavern import HastyDisk, OpenChat, recap_story
+from forklore.testing.stories import write_workspace
+
+NAME = "Mira - 2026-11-15@18h36m13s"
+CHAT = f"Mira/{NAME}"
+GROUP_CHAT = f"group:17/{NAME}"
+BOOK = "z-AutoLB-Mira"
+
+Files = dict[str, bytes]
+
+
+# --- stories ------------------------------------------------------------------------------------------------------
+
+
+def write_story(root: Path) -> None:
+    """Write a story of three scenes and a bit, with a lorebook that grew from scene to scene."""
+    write_workspace(root, recap_story(NAME, BOOK))
+    chat = OpenChat(root, CHAT)
+    for number in range(3):
+        chat.say(f"Scene {number} goes on.", f"Scene {number} ends. " + "Snow. " * 40)
+        chat.learn(f"character-Guest {number}", "Somebody new. " * 20)
+        chat.end_scene(f"Scene {number}", taken=stories.FIRST_MOMENT + number)
+    chat.say("And then?", "And then it snowed.")
+    chat.write()
+
+
+def write_busy_story(root: Path) -> None:
+    """Write the same story while ST-Auto-Recap is at work."""
+    write_story(root)
+    chat = OpenChat(root, CHAT)
+    chat.set_queue(stories.operation(1), stories.operation(2, "in_progress"))
+    chat.write()
+
+
+def write_bookless_story(root: Path) -> None:
+    """Write a story without a lorebook."""
+    write_workspace(root, stories.solo_files(NAME, {"integrity": "a"}, stories.conversation(5)))
+
+
+def write_group_story(root: Path) -> None:
+    """Write a story of a group."""
+    book = stories.lorebook([stories.entry(0, "character-Mira", "She waits. " * 20)])
+    metadata = {"integrity": "a", "world_info": BOOK}
+    write_workspace(root, stories.group_files(NAME, metadata, stories.conversation(5), books={BOOK: book}))
+
+
+def save(path: Path, content: bytes) -> None:
+    """Write a file as SillyTavern does: a temporary file beside it, synced and renamed."""
+    temporary = path.with_name(f"{path.name}.1730000")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def said(content: bytes, *texts: str) -> bytes:
+    """Return the bytes of a chat with more messages at its end."""
+    return b"\n".join([content, *(stories.line(stories.message(text)) for text in texts)])
+
+
+# --- operations ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One operation, and what came before it."""
+
+    name: str
+    act: Callable[[Forklore], object]
+    earlier: tuple[Callable[[Forklore], object], ...] = ()
+    write: Callable[[Path], None] = write_story
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def chat(self) -> str:
+        """The chat it is about."""
+        return GROUP_CHAT if self.write is write_group_story else CHAT
+
+
+def undo_latest(forklore: Forklore) -> object:
+    """Undo the latest operation that is not undone."""
+    return forklore.undo()
+
+
+def redo_latest(forklore: Forklore) -> object:
+    """Undo the latest undo."""
+    return forklore.undo(next(each.id for each in forklore.log().operations if each.undoes))
+
+
+def cancel(forklore: Forklore) -> object:
+    """Cancel an operation of ST-Auto-Recap's queue."""
+    return forklore.queue(CHAT, cancel=[stories.operation(1)["id"]])
+
+
+def checkpoint(forklore: Forklore) -> object:
+    """Make a checkpoint at the last message."""
+    return forklore.checkpoint(CHAT)
+
+
+def group_checkpoint(forklore: Forklore) -> object:
+    """Make a checkpoint of the group chat."""
+    return forklore.checkpoint(GROUP_CHAT)
+
+
+SCENARIOS = (
+    Scenario("checkpoint", checkpoint),
+    Scenario("checkpoint-in-the-past", lambda forklore: forklore.checkpoint(CHAT, at=4)),
+    Scenario("second-checkpoint-at-a-message", checkpoint, (checkpoint,)),
+    Scenario("branch", lambda forklore: forklore.branch(CHAT)),
+    Scenario("bookless-checkpoint", checkpoint, write=write_bookless_story),
+    Scenario("group-checkpoint", group_checkpoint, write=write_group_story),
+    Scenario("undo", undo_latest, (checkpoint,)),
+    Scenario("group-undo", undo_latest, (group_checkpoint,), write_group_story),
+    Scenario("redo", redo_latest, (checkpoint, undo_latest)),
+    Scenario("cancel", cancel, write=write_busy_story),
+    Scenario("undo-of-cancel", undo_latest, (cancel,), write_busy_story),
+)
+
+
+# --- opening ------------------------------------------------------------------------------------------------------
+
+
+class Ids:
+    """Ids and a clock that are the same in every trial, so that two trials make the very same bytes."""
+
+    def __init__(self, first: int = 1) -> None:
+        """Begin with the number *first*."""
+        self._numbers = count(first)
+
+    def __call__(self) -> str:
+        """Return the next id."""
+        return f"{next(self._numbers):08}"
+
+
+def open_with(root: Path, disk: Disk | None = None, *, first_id: int = 1) -> Forklore:
+    """Open the workspace on a *disk*, without looking for what a crash left."""
+    ids = Ids(first_id)
+    outside = replace(
+        _outside(),
+        now_ms=lambda: stories.FIRST_MOMENT,
+        timestamp=lambda: "2026-11-15T18:36:13.520Z",
+        new_id=ids,
+        new_operation_id=ids,
+        cache=lambda: None,
+    )
+    return Forklore(root, Settings(), outside, disk=disk or HastyDisk())
+
+
+# --- reading ------------------------------------------------------------------------------------------------------
+
+
+def _files_below(root: Path) -> list[Path]:
+    """Return every file below *root*, also behind links to folders on other disks."""
+    return [Path(folder, name) for folder, _, names in os.walk(root, followlinks=True) for name in names]
+
+
+def read_workspace(root: Path) -> Files:
+    """Return every file of a workspace by its path, without what Forklore keeps for itself."""
+    files = {path.relative_to(root).as_posix(): path for path in _files_below(root)}
+    return {name: path.read_bytes() for name, path in sorted(files.items()) if not name.startswith(".forklore/")}
+
+
+# --- what must hold -----------------------------------------------------------------------------------------------
+
+
+def log_of(root: Path) -> list[dict[str, Any]]:
+    """Return every operation in the log, oldest first."""
+    return [json.loads(path.read_bytes()) for path in sorted((root / ".forklore/operations").glob("*.json"))]
+
+
+def assert_tidy(root: Path) -> None:
+    """Nothing is left of an interrupted operation: nothing staged, no temporary file, nothing strange in the trash."""
+    files = [path.relative_to(root).as_posix() for path in _files_below(root)]
+    items = {change["item"] for operation in log_of(root) for change in operation["changes"] if "item" in change}
+    left = [
+        file
+        for file in files
+        if file.startswith(".forklore/staging/")
+        or file.endswith(".tmp")
+        or "/.forklore-" in file
+        or (file.startswith(".forklore/trash/") and file.removeprefix(".forklore/trash/") not in items)
+    ]
+    assert left == [], f"left over: {left}"
+    assert not any((root / ".forklore/staging").glob("*"))
+
+
+def undo_everything(forklore: Forklore) -> None:
+    """Undo until there is nothing left to undo."""
+    with suppress(OperationNotFound):
+        while True:
+            forklore.undo()
+
+
+@dataclass(frozen=True)
+class Model:
+    """An operation that nothing happened to: what it is compared with."""
+
+    scenario: Scenario
+    ready: Path
+    """A workspace in which everything that comes earlier is done."""
+    origin: Files
+    before: Files
+    after: Files
+    log_before: list[dict[str, Any]]
+    log_after: list[dict[str, Any]]
+    arrange: Callable[[Path], None]
+    """Lays a workspace out in another way before each trial."""
+
+    def trial(self, root: Path) -> Path:
+        """Return a workspace in which the operation is to be made once more."""
+        shutil.rmtree(root, ignore_errors=True)
+        shutil.copytree(self.ready, root)
+        self.arrange(root)
+        return root
+
+    def act(self, root: Path, disk: Disk) -> object:
+        """Make the operation."""
+        return self.scenario.act(open_with(root, disk, first_id=100))
+
+    def assert_all_or_nothing(self, root: Path, what: str) -> bool:
+        """The operation left everything or nothing, byte by byte; return whether it left everything."""
+        now, log = read_workspace(root), log_of(root)
+        made = now == self.after
+        assert made or now == self.before, f"{what}: {describe(self.before, now)}"
+        assert log == (self.log_after if made else self.log_before), what
+        assert_tidy(root)
+        return made
+
+    def assert_usable(self, root: Path) -> None:
+        """A new fork can be made, and everything can be undone to the last byte."""
+        forklore = open_with(root, first_id=1000)
+        if self.scenario.write is not write_busy_story:
+            forklore.checkpoint(self.scenario.chat, name="Once more")
+        undo_everything(forklore)
+        assert read_workspace(root) == self.origin
+        assert_tidy(root)
+
+
+def model_of(scenario: Scenario, folder: Path, arrange: Callable[[Path], None] = lambda _root: None) -> Model:
+    """Make the operation of a *scenario* in peace."""
+    ready = folder / "ready"
+    scenario.write(ready)
+    origin = read_workspace(ready)
+    forklore = open_with(ready)
+    for act in scenario.earlier:
+        act(forklore)
+    before, log_before = read_workspace(ready), log_of(ready)
+    done = folder / "done"
+    shutil.copytree(ready, done)
+    scenario.act(open_with(done, first_id=100))
+    return Model(scenario, ready, origin, before, read_workspace(done), log_before, log_of(done), arrange)
+
+
+def describe(expected: Files, found: Files) -> str:
+    """Say in words how two workspaces differ."""
+    more, less = sorted(found.keys() - expected.keys()), sorted(expected.keys() - found.keys())
+    other = sorted(path for path in expected.keys() & found.keys() if expected[path] != found[path])
+    return f"more: {more}, less: {less}, different: {other}"

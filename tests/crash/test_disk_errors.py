@@ -1,0 +1,161 @@
+"""The disk refuses a single step, or every step from then on: a clear error, nothing left, nothing locked."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from forklore.errors import ForkloreError
+from forklore.testing.sillytavern import HastyDisk
+from tests.crash.disks import GROWING, STEPS, Fault, faulty
+from tests.crash.scenarios import CHAT, SCENARIOS, Scenario, assert_tidy, log_of, model_of, open_with, read_workspace
+
+pytestmark = pytest.mark.crash
+
+ONCE = (
+    Fault("a-single-io-error", number=errno.EIO),
+    Fault("a-rename-that-was-made-but-reported-as-failed", done="all", number=errno.EIO),
+)
+FOR_GOOD = (
+    Fault("a-disk-that-is-full-from-then-on", done="half", number=errno.ENOSPC, lasting=GROWING),
+    Fault("a-disk-that-is-read-only-from-then-on", number=errno.EROFS, lasting=frozenset(STEPS)),
+    Fault("files-that-may-not-be-made-any-more", number=errno.EACCES, lasting=frozenset({"create", "make_folder"})),
+    Fault("renames-that-are-refused", number=errno.EPERM, lasting=frozenset({"rename_new", "exchange", "replace"})),
+)
+
+every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+
+
+def assert_told(error: ForkloreError) -> None:
+    """The error has a code, says what happened, and what to do."""
+    assert error.code in {"DISK_FAILED", "READ_ONLY"}
+    assert error.message.endswith(".")
+    assert error.action.endswith(".")
+    assert "Errno" not in error.message
+
+
+@pytest.mark.req(45, 46, 47, 48, 88, 89, 97, 99)
+@pytest.mark.parametrize("fault", ONCE, ids=str)
+@every_scenario
+def test_one_error_at_any_step_is_told_and_leaves_nothing(scenario: Scenario, fault: Fault, tmp_path: Path) -> None:
+    model, root = model_of(scenario, tmp_path), tmp_path / "trial"
+    descriptors = len(os.listdir("/proc/self/fd"))
+    refused = 0
+
+    for step in range(1000):
+        disk = faulty(HastyDisk, fault, step)
+        model.trial(root)
+        try:
+            model.act(root, disk)
+        except ForkloreError as error:
+            refused += 1
+            assert_told(error)
+            assert not model.assert_all_or_nothing(root, f"{fault} at {step} ({disk.steps[step]})")
+        else:
+            if not disk.struck:
+                break
+            # Past the commit the operation stands. What could not be written is pending, and all of it can be undone.
+            open_with(root).recover()
+            assert_tidy(root)
+            latest = log_of(root)[-1]
+            if not latest["pending"]:
+                assert model.assert_all_or_nothing(root, f"{fault} at {step} ({disk.steps[step]})")
+            elif latest["undoes"]:
+                open_with(root, first_id=500).undo(latest["id"])
+                assert read_workspace(root) == model.before
+        model.assert_usable(root)
+
+    assert refused > 10
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+@pytest.mark.req(46, 48, 97)
+@pytest.mark.parametrize("fault", FOR_GOOD, ids=str)
+@every_scenario
+def test_a_disk_that_stays_broken_is_told_and_mended_at_the_next_start(
+    scenario: Scenario, fault: Fault, tmp_path: Path
+) -> None:
+    model, root = model_of(scenario, tmp_path), tmp_path / "trial"
+    refused = 0
+
+    for step in range(1000):
+        disk = faulty(HastyDisk, fault, step)
+        model.trial(root)
+        try:
+            model.act(root, disk)
+        except ForkloreError as error:
+            refused += 1
+            assert_told(error)
+        else:
+            if not disk.struck:
+                break
+        open_with(root).recover()
+        what = f"{fault} at {step} ({disk.steps[step]})"
+        if log_of(root) == model.log_before or not log_of(root)[-1]["pending"]:
+            model.assert_all_or_nothing(root, what)
+        else:
+            assert_tidy(root)
+        if step % 5 == 0:
+            model.assert_usable(root)
+
+    assert refused > 10
+
+
+@pytest.mark.req(47, 48)
+@pytest.mark.parametrize(
+    "number, code", [(errno.ENOSPC, "DISK_FAILED"), (errno.EACCES, "READ_ONLY"), (errno.EDQUOT, "DISK_FAILED")]
+)
+def test_a_lorebook_that_cannot_be_cloned_is_told_in_the_words_of_the_design(
+    number: int, code: str, tmp_path: Path
+) -> None:
+    model = model_of(SCENARIOS[0], tmp_path)
+    steps = faulty()
+    model.act(model.trial(tmp_path / "counting"), steps)
+    clone = steps.steps.index("rename_new")
+
+    with pytest.raises(ForkloreError) as raised:
+        model.act(model.trial(tmp_path / "trial"), faulty(HastyDisk, Fault("refused", number=number), clone))
+
+    assert raised.value.code == code
+    assert raised.value.message.startswith(
+        "Failed to clone lorebook for checkpoint isolation. Checkpoint creation aborted to prevent data corruption"
+    )
+    assert read_workspace(tmp_path / "trial") == model.before
+
+
+@pytest.mark.req(46)
+def test_what_cannot_be_taken_back_is_told_and_taken_back_at_the_next_start(tmp_path: Path) -> None:
+    model, root = model_of(SCENARIOS[0], tmp_path), tmp_path / "trial"
+    steps = faulty()
+    model.act(model.trial(root), steps)
+    commit = [number for number, name in enumerate(steps.steps) if name == "rename_new"][1]
+    dead_end = Fault("nothing goes any more", number=errno.EROFS, lasting=frozenset(STEPS))
+
+    with pytest.raises(ForkloreError, match="neither finished nor taken back") as raised:
+        model.act(model.trial(root), faulty(HastyDisk, dead_end, commit))
+
+    assert raised.value.code == "READ_ONLY"
+    assert "next start" in raised.value.action
+    assert read_workspace(root) != model.before  # the clone is still there …
+    assert open_with(root).recover() == [f"Took back the interrupted checkpoint of {CHAT} - Checkpoint #1."]
+    assert not model.assert_all_or_nothing(root, "after the next start")  # … until the disk lets us
+
+
+def test_a_log_that_cannot_be_written_is_pending_and_the_fork_stands(tmp_path: Path) -> None:
+    model, root = model_of(SCENARIOS[0], tmp_path), tmp_path / "trial"
+    steps = faulty()
+    model.act(model.trial(root), steps)
+    log = len(steps.steps) - steps.steps[::-1].index("create") - 1
+
+    made = open_with(model.trial(root), faulty(HastyDisk, Fault("full", number=errno.ENOSPC), log), first_id=100)
+    result = made.checkpoint(CHAT)
+
+    assert [warning.details for warning in result.warnings if warning.code == "LINK_PENDING"] == [
+        "log: [Errno 28] No space left on device"
+    ]
+    assert log_of(root) == []
+    assert open_with(root).recover() == [f"Finished the interrupted checkpoint of {CHAT} - Checkpoint #1."]
+    assert model.assert_all_or_nothing(root, "after the next start")

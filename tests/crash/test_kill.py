@@ -1,0 +1,96 @@
+"""A process is killed with ``kill -9`` at random moments: whatever it was doing is whole, or was never there."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import forklore
+from forklore.testing import stories
+from forklore.testing.sillytavern import OpenChat, recap_story
+from tests.crash.children import change_until_killed, fork_server, start
+from tests.crash.scenarios import BOOK, CHAT, NAME, assert_tidy, read_workspace, undo_everything
+from tests.crash.structure import assert_whole
+
+pytestmark = [
+    pytest.mark.crash,
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9"),
+]
+
+KILLS = int(os.environ.get("FORKLORE_KILLS", "60"))
+BATCHES = 4  # side by side, and each begins anew with a fresh story
+LONGEST = 0.12
+
+
+def write_long_story(root: Path) -> None:
+    """Write a story that takes a moment to copy: about one megabyte of chat and half of book."""
+    stories.write_workspace(root, recap_story(NAME, BOOK))
+    chat = OpenChat(root, CHAT)
+    for number in range(80):
+        chat.say(*(f"Turn {number}.{turn}. " + "It goes on. " * 60 for turn in range(10)))
+        chat.learn(f"character-Guest {number}", "Somebody new. " * 300)
+    chat.write()
+
+
+@pytest.mark.req(46, 88, 89, 105)
+@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.timeout(900)
+def test_a_process_killed_at_any_moment_leaves_whole_forks_only(batch: int, tmp_path: Path) -> None:
+    origin = tmp_path / "origin"
+    write_long_story(origin)
+    root = shutil.copytree(origin, tmp_path / "story")
+    before = read_workspace(root)
+    chance = random.Random(f"{batch} of {KILLS}")
+    outcomes: Counter[str] = Counter()
+
+    for run in range(KILLS // BATCHES):
+        hears, tells = fork_server().Pipe(duplex=False)
+        child = start(change_until_killed, root, 1000 * batch + run, tells)
+        assert hears.recv() == "begun"
+        time.sleep(chance.uniform(0, LONGEST))
+        child.kill()
+        child.join()
+        hears.close()
+        tells.close()
+
+        outcomes[_recover(root)] += 1
+        assert_tidy(root)
+        assert_whole(root)
+        if run % 5 == 4:
+            undo_everything(forklore.open(root))
+            assert read_workspace(root) == before
+            assert_tidy(root)
+
+    undo_everything(forklore.open(root))
+    assert read_workspace(root) == before
+    if "FORKLORE_KILLS_REPORT" in os.environ:
+        Path(os.environ["FORKLORE_KILLS_REPORT"], f"{batch}.json").write_text(json.dumps(outcomes))
+
+
+def _recover(root: Path) -> str:
+    """Open the workspace and say what the kill had interrupted."""
+    staging = root / ".forklore/staging"
+    left = [*staging.iterdir()] if staging.is_dir() else []
+    if not left:
+        forklore.open(root)
+        return "between two operations"
+    (folder,) = left
+    if not (folder / "journal.json").exists():
+        forklore.open(root)
+        return "before the journal"
+    if (root / f".forklore/operations/{folder.name}.json").exists():
+        forklore.open(root)
+        return "after the log"
+    operations = len([*(root / ".forklore/operations").glob("*.json")])
+    forklore.open(root)
+    finished = len([*(root / ".forklore/operations").glob("*.json")]) > operations
+    return "after the commit" if finished else "between journal and commit"

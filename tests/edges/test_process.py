@@ -1,0 +1,153 @@
+"""The command line as a process of its own: pipes, signals, encodings."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.edges.running import MAREN, command_line, run_process, snapshot
+
+Sample = Callable[[str], Path]
+needs_posix = pytest.mark.skipif(os.name == "nt", reason="signals and pipes differ there")
+
+
+def test_the_module_is_the_command(sample: Sample) -> None:
+    ran = run_process("--data", sample("hollow_quay_clean"), "stories")
+
+    assert ran.code == 0
+    assert ran.out.startswith(MAREN)
+
+
+def test_results_go_to_standard_output_and_progress_to_standard_error(sample: Sample) -> None:
+    ran = run_process("--data", sample("hollow_quay_clean"), "checkpoint", "Maren", "--at", "42")
+
+    assert "[1/4]" in ran.err
+    assert "[1/4]" not in ran.out
+    assert ran.out.startswith("✓ Checkpoint created: ")
+    assert "\x1b" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_narrow_terminal_gets_text_and_json_is_utf8_all_the_same(sample: Sample, encoding: str) -> None:
+    root = sample("hollow_quay_clean")
+    env = {"PYTHONIOENCODING": encoding}
+
+    words = run_process("--data", root, "checkpoint", "Maren", "--name", "塔の前", env=env)
+    tree = run_process("--data", root, "tree", env=env)
+    document = run_process("--data", root, "tree", "--json", env=env)
+
+    assert words.code == tree.code == 0
+    assert words.out.startswith("ok Checkpoint created: Maren Tolliver/???")
+    assert "`-- ???  checkpoint @68" in tree.out
+    assert document.json["timelines"][1]["chat"] == "Maren Tolliver/塔の前"
+
+
+@needs_posix
+def test_a_reader_who_has_gone_is_no_error(sample: Sample) -> None:
+    root = sample("hollow_quay_clean")
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    ran = subprocess.run(
+        command_line("--data", root, "show", "Maren"), stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False
+    )
+    os.close(writing)
+
+    assert ran.returncode == 0
+    assert ran.stderr == b""
+
+
+@needs_posix
+def test_a_fork_is_made_although_nobody_listens_to_its_progress(sample: Sample) -> None:
+    root = sample("hollow_quay_clean")
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    ran = subprocess.run(
+        command_line("--data", root, "checkpoint", "Maren"), stdout=writing, stderr=writing, timeout=60, check=False
+    )
+    os.close(writing)
+
+    assert ran.returncode == 0
+    assert (root / "chats" / f"{MAREN} - Checkpoint #1.jsonl").is_file()
+
+
+@needs_posix
+def test_standard_output_may_be_closed(sample: Sample) -> None:
+    line = command_line("--data", sample("hollow_quay_clean"), "stories")
+
+    ran = subprocess.run(["/bin/sh", "-c", '"$@" >&- 2>&-', "sh", *line], timeout=60, check=False)
+
+    assert ran.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_an_output_that_cannot_be_written_is_an_error_without_a_traceback(sample: Sample) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            command_line("--data", sample("hollow_quay_clean"), "stories"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+
+    assert ran.returncode == 5
+    assert b"No space left on device" in ran.stderr
+    assert b"Traceback" not in ran.stderr
+
+
+@needs_posix
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_an_interrupt_ends_a_wait_with_130_and_makes_nothing(sample: Sample, options: list[str]) -> None:
+    root = sample("salvage_rights_queue_busy")
+    before = snapshot(root)
+    waiting = subprocess.Popen(
+        command_line("--data", root, "checkpoint", "--wait", "Ilse", *options),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while waiting.poll() is None and not sleeps(waiting.pid):
+        try:
+            waiting.wait(0.01)
+        except subprocess.TimeoutExpired:
+            continue
+
+    waiting.send_signal(signal.SIGINT)
+    out, err = waiting.communicate(timeout=30)
+
+    assert waiting.returncode == 130
+    assert b"Traceback" not in err
+    if options:
+        assert json.loads(out)["error"]["code"] == "INTERRUPTED"
+    assert snapshot(root) == before
+
+
+def sleeps(process: int) -> bool:
+    """Whether the process is asleep until a time of its own choosing, which is how a wait waits."""
+    channel = Path(f"/proc/{process}/wchan")
+    if not channel.exists():
+        pytest.skip("this system does not tell what a process waits for")
+    return "nanosleep" in channel.read_text(encoding="ascii")
+
+
+def test_help_is_all_that_loads_the_library_for_help(sample: Sample) -> None:
+    program = (
+        "import sys\n"
+        "from forklore.cli.main import program\n"
+        "try:\n    program.main(sys.argv[1:])\n"
+        "except SystemExit as end:\n    code = end.code\n"
+        "heavy = {'rich', 'rich_click', 'filelock', 'platformdirs', 'asyncio'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+        "sys.exit(code)"
+    )
+    line = [sys.executable, "-c", program, "--data", str(sample("hollow_quay_clean")), "check", "Maren"]
+
+    ran = subprocess.run(line, capture_output=True, timeout=60, check=False)
+
+    assert ran.returncode == 0, ran.stderr.decode()

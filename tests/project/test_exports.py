@@ -1,0 +1,61 @@
+"""The public names, and that each way in has all of them."""
+
+import inspect
+
+import click
+
+import forklore
+from forklore.app.forklore import Forklore
+from forklore.cli.main import SECTIONS, program
+
+EXPORTS = [
+    "DryRun",
+    "Finding",
+    "ForkBlocked",
+    "ForkMade",
+    "Forklore",
+    "ForkloreError",
+    "Kind",
+    "LogShown",
+    "QueueShown",
+    "Report",
+    "Severity",
+    "Status",
+    "Stories",
+    "Story",
+    "Timeline",
+    "TimelineShown",
+    "Undone",
+    "__version__",
+    "open",
+]
+WITHOUT_COMMAND = {"recover", "listening", "plan"}
+"""What happens on opening, what a face needs for itself, and what --dry-run shows."""
+WITHOUT_METHOD = {"demo", "completion"}
+
+
+def test_exports_are_pinned() -> None:
+    assert forklore.__all__ == EXPORTS
+    assert len(EXPORTS) <= 20
+
+
+def test_every_export_is_there() -> None:
+    for name in forklore.__all__:
+        assert getattr(forklore, name) is not None
+
+
+def test_every_method_has_a_command_and_every_command_a_method() -> None:
+    methods = {name for name, _ in inspect.getmembers(Forklore, inspect.isfunction) if not name.startswith("_")}
+    commands = set(program.list_commands(click.Context(program)))
+
+    assert methods - WITHOUT_COMMAND == commands - WITHOUT_METHOD
+
+
+def test_every_option_of_a_method_is_an_option_of_its_command() -> None:
+    context = click.Context(program)
+    for names in SECTIONS.values():
+        for name in set(names) - WITHOUT_METHOD:
+            command = program.get_command(context, name)
+            assert command is not None
+            parameters = set(inspect.signature(getattr(Forklore, name)).parameters) - {"self"}
+            assert parameters <= {parameter.name for parameter in command.params}, name

@@ -1,0 +1,442 @@
+"""Making forks: names, refusals, one at a time, settings, groups."""
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import forklore
+from forklore.app.forking import GroupMissing, NameInvalid
+from forklore.app.forklore import Forklore
+from forklore.app.progress import Silent
+from forklore.app.results import ForkBlocked, ForkMade
+from forklore.app.settings import SettingsInvalid
+from forklore.disk.files import ContextChanged
+from forklore.disk.lock import CreationInProgress, workspace_lock
+from forklore.disk.publishing import NameTaken
+from forklore.errors import BadRequest, ForkloreError
+from forklore.planning.swipe import NoSuchSwipe
+from forklore.testing import stories
+from forklore.testing.sillytavern import HastyDisk, OpenChat, recap_story
+from forklore.testing.stories import Json, read_workspace, write_workspace
+
+LORE = stories.lorebook([stories.entry(0, "Mira", "a cook")])
+
+
+def tale(root: Path, *messages: Json, chat: str = "Tale", book: str | None = "Lore", **metadata: Any) -> Forklore:
+    """Return a workspace with the chat "Mira/Tale" and its lorebook."""
+    known = {"world_info": book, **metadata} if book else metadata
+    files = stories.solo_files(chat, known, messages or stories.conversation(4), books={"Lore": LORE})
+    return forklore.open(write_workspace(root, files), disk=HastyDisk())
+
+
+def names(made: ForkMade) -> tuple[str, str | None]:
+    return made.chat.partition("/")[2], made.lorebook
+
+
+class TestNames:
+    @pytest.mark.req(55, 82)
+    def test_a_fork_without_a_name_is_numbered_like_sillytavern_does(self, tmp_path: Path):
+        workspace = tale(tmp_path)
+
+        made = [workspace.checkpoint("Mira/Tale"), workspace.checkpoint("Mira/Tale"), workspace.branch("Mira/Tale")]
+
+        assert [names(fork) for fork in made] == [
+            ("Tale - Checkpoint #1", "Lore__CP_Checkpoint_1"),
+            ("Tale - Checkpoint #2", "Lore__CP_Checkpoint_2"),
+            ("Tale - Branch #1", "Lore__BR_Branch_1"),
+        ]
+
+    @pytest.mark.req(55, 56, 57, 82, 152)
+    @pytest.mark.parametrize(
+        "typed, chat, book",
+        [
+            ("Test", "Test", "Lore__CP_Test"),
+            ("Test #5!", "Test #5!", "Lore__CP_Test_5"),
+            ("a/b: c?", "ab c", "Lore__CP_ab_c"),
+            ("  Before the storm  ", "Before the storm", "Lore__CP_Before_the_storm"),
+            ("海の底 🧜", "海の底 🧜", "Lore__CP_海の底"),
+            ("До бури", "До бури", "Lore__CP_До_бури"),
+        ],
+    )
+    def test_a_typed_name_is_taken_as_the_disk_will_have_it(self, typed: str, chat: str, book: str, tmp_path: Path):
+        made = tale(tmp_path).checkpoint("Mira/Tale", name=typed)
+
+        assert names(made) == (chat, book)
+        assert (tmp_path / "chats" / "Mira" / f"{chat}.jsonl").exists()
+        assert OpenChat(tmp_path, "Mira/Tale").messages[3]["extra"]["bookmark_link"] == chat
+
+    @pytest.mark.req(58)
+    def test_a_long_label_is_cut(self, tmp_path: Path):
+        made = tale(tmp_path).checkpoint("Mira/Tale", name="x" * 80)
+
+        assert names(made) == ("x" * 80, "Lore__CP_" + "x" * 50)
+
+    @pytest.mark.req(33, 59)
+    @pytest.mark.parametrize("taken", ["Tale", "tale", "TALE", "Anchor", "anchor "])
+    def test_a_taken_name_is_refused(self, taken: str, tmp_path: Path):
+        workspace = tale(tmp_path)
+        workspace.checkpoint("Mira/Tale", name="Anchor")
+        before = read_workspace(tmp_path)
+
+        with pytest.raises(NameTaken):
+            workspace.checkpoint("Mira/Tale", name=taken)
+
+        assert read_workspace(tmp_path) == before
+
+    @pytest.mark.req(33)
+    @pytest.mark.parametrize("name", ["CON", "..", "///", "x" * 236, "界" * 79])
+    def test_an_impossible_name_is_refused(self, name: str, tmp_path: Path):
+        workspace = tale(tmp_path)
+        before = read_workspace(tmp_path)
+
+        with pytest.raises(NameInvalid):
+            workspace.checkpoint("Mira/Tale", name=name)
+
+        assert read_workspace(tmp_path) == before
+
+    @pytest.mark.req(59)
+    def test_a_taken_lorebook_is_never_overwritten(self, tmp_path: Path):
+        workspace = tale(tmp_path)
+        write_workspace(tmp_path, {"worlds/Lore__CP_Anchor.json": b"mine", "worlds/lore__cp_ANCHOR_2.json": b"too"})
+
+        made = workspace.checkpoint("Mira/Tale", name="Anchor")
+
+        assert made.lorebook == "Lore__CP_Anchor_3"
+        assert (tmp_path / "worlds/Lore__CP_Anchor.json").read_bytes() == b"mine"
+
+    @pytest.mark.req(55, 93)
+    def test_a_fork_of_a_fork_does_not_pile_up_marks(self, tmp_path: Path):
+        workspace = tale(tmp_path)
+        first = workspace.checkpoint("Mira/Tale", name="One")
+
+        second = workspace.branch(first.chat)
+
+        assert names(second) == ("One - Branch #1", "Lore__BR_Branch_1")
+        assert OpenChat(tmp_path, second.chat).metadata["main_chat"] == "One"
+
+    def test_a_setting_gives_other_names(self, tmp_path: Path):
+        settings = {"names": {"checkpoint": "★{n} {parent}"}}
+        tale(tmp_path)
+        write_workspace(tmp_path, {".forklore/settings.json": json.dumps(settings).encode()})
+
+        made = forklore.open(tmp_path).checkpoint("Mira/Tale")
+
+        assert names(made)[0] == "★1 Tale"
+
+
+class TestRefusals:
+    @pytest.mark.req(10, 11, 33, 34, 106)
+    @pytest.mark.parametrize("at", [-1, 4, 10**9])
+    def test_a_message_that_is_not_there_is_refused_and_nothing_made(self, at: int, tmp_path: Path):
+        workspace = tale(tmp_path)
+        before = read_workspace(tmp_path)
+
+        with pytest.raises(ForkBlocked) as refused:
+            workspace.checkpoint("Mira/Tale", at=at)
+
+        assert refused.value.code == "MESSAGE_NOT_FOUND"
+        assert read_workspace(tmp_path) == before
+
+    @pytest.mark.req(33, 44, 47, 89, 153)
+    @pytest.mark.parametrize(
+        "content, code",
+        [(None, "LOREBOOK_MISSING"), (b"{", "LOREBOOK_UNREADABLE"), (b"[]", "LOREBOOK_UNREADABLE")],
+    )
+    @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
+    def test_a_fork_that_cannot_be_isolated_is_not_made(
+        self, kind: str, content: bytes | None, code: str, tmp_path: Path
+    ):
+        workspace = tale(tmp_path)
+        book = tmp_path / "worlds/Lore.json"
+        book.unlink() if content is None else book.write_bytes(content)
+        before = read_workspace(tmp_path)
+
+        with pytest.raises(ForkBlocked) as refused:
+            getattr(workspace, kind)("Mira/Tale")
+
+        assert refused.value.code == code
+        assert read_workspace(tmp_path) == before
+
+    @pytest.mark.req(28, 29, 32, 33, 151)
+    def test_several_reasons_are_one_refusal_with_all_of_them(self, tmp_path: Path):
+        files = recap_story("Tale", "Lore")
+        write_workspace(tmp_path, files)
+        chat = OpenChat(tmp_path, "Mira/Tale")
+        chat.set_queue(stories.operation())
+        chat.write()
+
+        with pytest.raises(ForkBlocked) as refused:
+            forklore.open(tmp_path, policy="strict").checkpoint("Mira/Tale")
+
+        error = refused.value.to_json()["error"]
+        assert (error["code"], error["kind"]) == ("FORK_BLOCKED", "blocked")
+        assert [finding["code"] for finding in error["findings"]] == [
+            "QUEUE_NOT_EMPTY",
+            "NO_SCENE_BREAK",
+            "NO_SCENE_RECAP",
+            "NO_RUNNING_RECAP",
+        ]
+
+    @pytest.mark.req(27)
+    def test_what_only_warns_lets_the_fork_pass(self, tmp_path: Path):
+        workspace = forklore.open(write_workspace(tmp_path, recap_story("Tale", "Lore")))
+
+        made = workspace.checkpoint("Mira/Tale")
+
+        assert [finding.code for finding in made.warnings] == ["NO_SCENE_BREAK", "NO_SCENE_RECAP", "NO_RUNNING_RECAP"]
+
+    @pytest.mark.parametrize("swipe", [2, 9, -1])
+    def test_a_swipe_that_is_not_there_is_a_bad_request(self, swipe: int, tmp_path: Path):
+        workspace = tale(tmp_path, stories.swiped("One.", "Two."))
+        before = read_workspace(tmp_path)
+
+        with pytest.raises(NoSuchSwipe):
+            workspace.branch("Mira/Tale", swipe=swipe)
+
+        assert read_workspace(tmp_path) == before
+
+    @pytest.mark.parametrize("swipe", [1, 5])
+    def test_a_message_without_swipes_has_only_the_first(self, swipe: int, tmp_path: Path):
+        with pytest.raises(NoSuchSwipe):
+            tale(tmp_path).branch("Mira/Tale", swipe=swipe)
+
+    def test_the_shown_swipe_is_the_head(self, tmp_path: Path):
+        made = tale(tmp_path, stories.swiped("One.", "Two.", shown=1)).branch("Mira/Tale", swipe=1)
+
+        assert made.lorebook_source == "live"
+
+    @pytest.mark.parametrize(
+        "broken",
+        [
+            b'{"mes":"unfinished',
+            b'{"extra":{"auto_recap_memory":{"scene_break":true',
+            b'{"extra":{"auto_recap_memory":{"stage1_lorebook_metadata":{',
+            b"no message",
+        ],
+    )
+    @pytest.mark.parametrize("show_last_scene", [False, True])
+    def test_a_broken_line_that_is_needed_is_told_without_a_traceback(
+        self, broken: bytes, show_last_scene: bool, tmp_path: Path
+    ):
+        data = stories.chat_bytes({}, stories.conversation(2)) + b"\n" + broken
+        workspace = forklore.open(write_workspace(tmp_path, {"chats/Mira/Tale.jsonl": data}))
+
+        with pytest.raises(ForkBlocked) as refused:
+            workspace.checkpoint("Mira/Tale", show_last_scene=show_last_scene)
+
+        assert refused.value.code == "CHAT_DAMAGED"
+
+    @pytest.mark.parametrize("show_last_scene", [False, True])
+    def test_a_broken_line_before_a_sound_head_is_copied_or_told(self, show_last_scene: bool, tmp_path: Path):
+        broken = b'{"extra":{"auto_recap_memory":{"scene_break":true'
+        end = stories.line(stories.message("The end.", is_system=True))
+        data = stories.chat_bytes({}, stories.conversation(2)) + b"\n" + broken + b"\n" + end
+        workspace = forklore.open(write_workspace(tmp_path, {"chats/Mira/Tale.jsonl": data}))
+
+        with pytest.raises(ForkloreError) as refused:
+            workspace.checkpoint("Mira/Tale", show_last_scene=show_last_scene)
+
+        assert refused.value.code == "CHAT_DAMAGED"
+
+
+class TestDryRun:
+    def test_shows_the_plan_and_changes_nothing(self, tmp_path: Path):
+        workspace = tale(tmp_path)
+        before = read_workspace(tmp_path)
+
+        shown = workspace.plan("branch", "Mira/Tale", at=1)
+
+        assert shown.to_json() == {
+            "plan": [
+                {"action": "create", "path": "worlds/Lore__BR_Branch_1.json"},
+                {"action": "create", "path": "chats/Mira/Tale - Branch #1.jsonl"},
+                {"action": "edit", "path": "chats/Mira/Tale.jsonl"},
+            ]
+        }
+        assert read_workspace(tmp_path) == before
+        assert not (tmp_path / ".forklore").exists()
+
+    def test_is_refused_like_the_fork_itself(self, tmp_path: Path):
+        with pytest.raises(ForkBlocked):
+            tale(tmp_path).plan("checkpoint", "Mira/Tale", at=99)
+
+
+class TestOneAtATime:
+    @pytest.mark.req(95, 96, 99)
+    @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
+    def test_a_second_request_is_refused_while_the_first_runs(self, kind: str, tmp_path: Path):
+        workspace = tale(tmp_path)
+        before = read_workspace(tmp_path)
+
+        with workspace_lock(tmp_path, what="checkpoint"), pytest.raises(CreationInProgress) as refused:
+            getattr(workspace, kind)("Mira/Tale")
+
+        assert str(refused.value) == f"{kind.capitalize()} creation already in progress. Please wait."
+        assert read_workspace(tmp_path) == before
+
+    @pytest.mark.req(97)
+    def test_the_lock_is_released_after_success_and_after_a_refusal(self, tmp_path: Path):
+        workspace = tale(tmp_path)
+        workspace.checkpoint("Mira/Tale")
+        with pytest.raises(ForkBlocked):
+            workspace.checkpoint("Mira/Tale", at=99)
+        with pytest.raises(BadRequest):
+            workspace.checkpoint("Mira/Tale", name="CON")
+
+        assert workspace.checkpoint("Mira/Tale").kind == "checkpoint"
+
+    @pytest.mark.req(101, 105, 158)
+    def test_rapid_requests_that_wait_all_make_their_own_fork(self, tmp_path: Path):
+        tale(tmp_path)
+        made: list[ForkMade] = []
+
+        def fork() -> None:
+            made.append(forklore.open(tmp_path, disk=HastyDisk()).branch("Mira/Tale", at=1, wait=60))
+
+        threads = [threading.Thread(target=fork) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        assert len({fork.chat for fork in made}) == len({fork.lorebook for fork in made}) == 6
+        parent = OpenChat(tmp_path, "Mira/Tale")
+        assert sorted(parent.messages[1]["extra"]["branches"]) == sorted(fork.chat.partition("/")[2] for fork in made)
+        assert len(parent.metadata["auto_recap"]["checkpoint_lorebook_map"]) == 6
+
+    @pytest.mark.req(101)
+    def test_a_second_checkpoint_of_a_message_leaves_the_first_in_the_tree(self, tmp_path: Path):
+        workspace = tale(tmp_path)
+        workspace.checkpoint("Mira/Tale", name="First")
+
+        workspace.checkpoint("Mira/Tale", name="Second")
+
+        assert [timeline.chat for timeline in workspace.tree("Mira/Tale").timelines] == [
+            "Mira/Tale",
+            "Mira/First",
+            "Mira/Second",
+        ]
+
+
+class Meddler(Silent):
+    """Somebody who writes a file while a fork is being made from it."""
+
+    def __init__(self, path: Path, content: bytes) -> None:
+        self.path, self.content = path, content
+
+    def step(self, number: int, title: str) -> None:
+        if number == 4:
+            aside = self.path.with_name("aside")
+            aside.write_bytes(self.content)
+            aside.replace(self.path)
+
+
+class TestChangedMeanwhile:
+    @pytest.mark.req(61, 98, 99)
+    @pytest.mark.parametrize("path", ["chats/Mira/Tale.jsonl", "worlds/Lore.json"])
+    def test_a_file_that_changed_since_it_was_read_refuses_the_fork(self, path: str, tmp_path: Path):
+        tale(tmp_path)
+        content = (tmp_path / path).read_bytes() + b" "
+        expected = {**read_workspace(tmp_path), path: content}
+
+        with pytest.raises(ContextChanged) as refused:
+            forklore.open(tmp_path, progress=Meddler(tmp_path / path, content)).checkpoint("Mira/Tale")
+
+        assert refused.value.code == "CONTEXT_CHANGED"
+        assert read_workspace(tmp_path) == expected
+
+
+class TestGroups:
+    def group(self, root: Path, **metadata: Any) -> Forklore:
+        known = {"world_info": "Lore", **metadata}
+        files = stories.group_files("Night", known, stories.conversation(4), books={"Lore": LORE})
+        return forklore.open(write_workspace(root, files), disk=HastyDisk())
+
+    @pytest.mark.req(7, 87)
+    @pytest.mark.parametrize("kind, at", [("checkpoint", 1), ("branch", None)])
+    def test_a_group_chat_is_forked_like_any_other_and_listed(self, kind: str, at: int | None, tmp_path: Path):
+        made = getattr(self.group(tmp_path), kind)("group:17/Night", at=at)
+
+        name = made.chat.partition("/")[2]
+        assert made.chat == f"group:17/{name}"
+        assert json.loads((tmp_path / "groups/17.json").read_bytes())["chats"] == ["Night", name]
+        fork = OpenChat(tmp_path, made.chat)
+        assert fork.metadata["main_chat"] == "Night"
+        assert fork.metadata["world_info"] == made.lorebook != "Lore"
+
+    def test_the_group_file_keeps_its_layout(self, tmp_path: Path):
+        workspace = self.group(tmp_path)
+        before = (tmp_path / "groups/17.json").read_bytes()
+
+        workspace.checkpoint("group:17/Night", name="Anchor")
+
+        after = (tmp_path / "groups/17.json").read_bytes()
+        assert after == before.replace(b'"Night"\n', b'"Night",\n        "Anchor"\n')
+
+    def test_a_chat_that_no_group_lists_is_refused(self, tmp_path: Path):
+        workspace = self.group(tmp_path)
+        (tmp_path / "groups/17.json").unlink()
+        before = read_workspace(tmp_path)
+
+        with pytest.raises(GroupMissing):
+            workspace.checkpoint("Night")
+
+        assert read_workspace(tmp_path) == before
+
+
+class TestSettings:
+    def write(self, root: Path, settings: Any) -> None:
+        write_workspace(root, {".forklore/settings.json": json.dumps(settings).encode()})
+
+    def test_the_policy_can_be_kept_in_a_file(self, tmp_path: Path):
+        write_workspace(tmp_path, recap_story("Tale", "Lore"))
+        self.write(tmp_path, {"policy": "strict", "requirements": {"NO_SCENE_BREAK": "warn"}})
+
+        report = forklore.open(tmp_path).check("Mira/Tale")
+
+        assert [finding.code for finding in report.errors] == ["NO_SCENE_RECAP", "NO_RUNNING_RECAP"]
+        assert [finding.code for finding in report.warnings] == ["NO_SCENE_BREAK"]
+
+    def test_what_was_asked_for_counts_more_than_the_file(self, tmp_path: Path):
+        write_workspace(tmp_path, recap_story("Tale", "Lore"))
+        self.write(tmp_path, {"policy": "strict"})
+
+        assert forklore.open(tmp_path, policy="standard").check("Mira/Tale").valid
+
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            [],
+            {"policy": "lenient"},
+            {"requirements": []},
+            {"requirements": {"NO_SUCH_CODE": "warn"}},
+            {"requirements": {"NO_SCENE_BREAK": "maybe"}},
+            {"requirements": {"LOREBOOK_MISSING": "warn"}},
+            {"requirements": {"CHAT_DAMAGED": "ignore"}},
+            {"names": {"checkpoint": 5}},
+            {"names": {"other": "x"}},
+            {"names": "x"},
+        ],
+    )
+    def test_what_makes_no_sense_is_refused(self, settings: Any, tmp_path: Path):
+        tale(tmp_path)
+        self.write(tmp_path, settings)
+
+        with pytest.raises(SettingsInvalid):
+            forklore.open(tmp_path)
+
+    def test_what_is_no_json_is_refused(self, tmp_path: Path):
+        tale(tmp_path)
+        write_workspace(tmp_path, {".forklore/settings.json": b"{"})
+
+        with pytest.raises(SettingsInvalid):
+            forklore.open(tmp_path)
+
+    def test_a_policy_that_does_not_exist_is_a_bad_request(self, tmp_path: Path):
+        tale(tmp_path)
+
+        with pytest.raises(BadRequest):
+            forklore.open(tmp_path, policy="lenient")

@@ -1,0 +1,265 @@
+import json
+from typing import Any
+
+import pytest
+
+from forklore.channels.cut import Parent
+from forklore.channels.lorebook import BookCut
+from forklore.formats.lorebook_json import parse_lorebook
+from forklore.testing import stories
+from forklore.testing.cuts import cut, metadata_after, parent
+from forklore.testing.stories import Json, conversation, entry, message, queue, scene, snapshot
+
+
+def book_of(origin: Parent, at: int | None = None, *, other_swipe: bool = False) -> BookCut:
+    book: BookCut = cut(origin, "lorebook", at, other_swipe=other_swipe).value
+    return book
+
+
+def entries_of(book: BookCut) -> dict[str, Json]:
+    assert book.data is not None
+    entries: dict[str, Json] = json.loads(book.data)["entries"]
+    return entries
+
+
+def told(then: list[Json], now: list[Json], *, later: int = 3, **top: Any) -> Parent:
+    """Return a story whose scene ends at message 1 with the entries *then*, and whose book has *now* in the present."""
+    messages = [message("Turn 0."), message("Turn 1.", extra=scene(entries=snapshot(then, "Lore")))]
+    return parent({}, [*messages, *conversation(later, first=2)], now, **top)
+
+
+class TestAtTheHead:
+    @pytest.mark.req(37, 38, 42)
+    def test_the_bytes_are_the_books(self):
+        origin = parent({}, conversation(2), [entry(0, "a"), queue()])
+
+        book = book_of(origin)
+
+        assert (book.source, book.data) == ("live", None)
+        assert origin.book is not None
+        assert book.outline == origin.book.outline
+
+    @pytest.mark.req(41)
+    def test_only_a_title_changes(self):
+        origin = parent({}, conversation(2), [entry(0, "a")], name="Lore", extensions={"x": 1})
+
+        book = book_of(origin)
+
+        assert origin.book is not None
+        assert book.data == origin.book.data.replace(b'"name": "Lore"', b'"name": "Lore__CP_Fork"')
+
+    @pytest.mark.req(79)
+    def test_the_fork_names_the_clone(self):
+        origin = parent({}, conversation(2), [entry(0, "a")])
+
+        assert metadata_after(origin, cut(origin, "lorebook"))["world_info"] == "Lore__CP_Fork"
+
+    @pytest.mark.req(54)
+    def test_without_a_book_there_is_nothing_to_clone(self):
+        origin = parent({}, conversation(2))
+
+        assert book_of(origin) == BookCut("none")
+        assert cut(origin, "lorebook").edits == ()
+
+
+class TestFromASnapshot:
+    @pytest.mark.req(135)
+    def test_the_snapshots_fields_count_and_the_live_entry_keeps_the_rest(self):
+        then = entry(0, "Mira", "a cook", order=5)
+        now = entry(0, "Mira", "a queen", order=9, keysecondary=["crown"], scanDepth=3, unknown={"a": 1})
+
+        book = book_of(told([then], [now]), 2)
+
+        assert book.source == "scene-snapshot"
+        assert entries_of(book) == {"0": {**now, "content": "a cook", "order": 5, "tags": []}}
+
+    @pytest.mark.req(135)
+    def test_later_entries_are_not_there(self):
+        book = book_of(told([entry(0, "Mira")], [entry(0, "Mira"), entry(1, "Later")]), 2)
+
+        assert list(entries_of(book)) == ["0"]
+        assert [each.comment for each in book.outline] == ["Mira"]
+
+    @pytest.mark.req(39)
+    def test_a_uid_that_was_given_away_again_is_not_the_same_entry(self):
+        now = entry(0, "Impostor", "later", scanDepth=3)
+
+        book = book_of(told([entry(0, "Mira", "a cook")], [now]), 2)
+
+        assert entries_of(book) == {"0": {**entry(0, "Mira", "a cook"), "tags": []}}
+
+    def test_an_entry_that_is_gone_comes_back_with_the_usual_fields(self):
+        gone = entry(4, "Gone", "once", constant=True)
+
+        book = book_of(told([gone], []), 2)
+
+        assert entries_of(book) == {"4": {**gone, "tags": []}}
+
+    def test_a_nameless_entry_has_an_empty_comment(self):
+        then, now = entry(0, "", "a cook"), entry(0, "", "a queen", scanDepth=3)
+
+        book = book_of(told([then], [now]), 2)
+
+        assert entries_of(book)["0"]["comment"] == ""
+        assert entries_of(book)["0"]["scanDepth"] == 3
+
+    @pytest.mark.req(41)
+    def test_file_level_keys_come_from_the_live_book(self):
+        origin = told([entry(0, "a")], [entry(0, "a")], name="Lore", extensions={"x": 1}, originalData={"y": 2})
+
+        data = book_of(origin, 2).data
+
+        assert data is not None
+        top = json.loads(data)
+        assert {key: top[key] for key in ("name", "extensions", "originalData")} == {
+            "name": "Lore__CP_Fork",
+            "extensions": {"x": 1},
+            "originalData": {"y": 2},
+        }
+
+    @pytest.mark.req(53, 163)
+    def test_the_queue_keeps_entry_and_uid_but_no_operation(self):
+        busy = queue([stories.operation(0, "cancelled")], uid=1762111859000)
+
+        book = book_of(told([entry(0, "a")], [entry(0, "a"), busy]), 2)
+
+        kept = entries_of(book)["1762111859000"]
+        assert {**kept, "content": ""} == {**busy, "content": ""}
+        assert json.loads(kept["content"])["queue"] == []
+
+    @pytest.mark.req(39, 42)
+    def test_entries_keep_their_keys_and_stand_in_the_order_of_javascript(self):
+        then = [entry(10, "ten"), entry(2, "two"), entry(0, "nought")]
+
+        assert list(entries_of(book_of(told(then, [*then, queue()]), 2))) == ["0", "2", "10", str(stories.QUEUE_UID)]
+
+    @pytest.mark.req(39)
+    def test_two_entries_that_claim_one_place_both_stay_with_their_uids(self):
+        then = [entry(0, "first"), entry(0, "second")]
+
+        entries = entries_of(book_of(told(then, []), 2))
+
+        assert sorted(entries) == ["0", "1"]
+        assert [(each["uid"], each["comment"]) for each in entries.values()] == [(0, "first"), (0, "second")]
+
+    def test_numbers_and_half_emoji_survive(self):
+        now = entry(0, "a", "\ud83d", big=123456789012345678901234567890, small=1e-7)
+
+        data = book_of(told([entry(0, "a", "\ude00")], [now]), 2).data
+
+        assert data is not None
+        assert b'"content": "\\ude00"' in data
+        assert b'"big": 123456789012345678901234567890' in data
+
+    def test_a_number_beyond_javascript_leaves_a_book_that_javascript_can_read(self):
+        origin = told([entry(0, "a")], [entry(0, "a", huge=1)])
+        assert origin.book is not None
+        live = parse_lorebook("Lore", origin.book.data.replace(b'"huge": 1', b'"huge": 1e400'))
+
+        data = book_of(Parent(origin.chat, live), 2).data
+
+        assert data is not None
+        assert b"Infinity" not in data
+
+    def test_empty_slots_of_the_live_book_are_passed_over(self):
+        origin = told([entry(0, "a")], [entry(0, "a")])
+        assert origin.book is not None
+        origin.book.content["entries"]["7"] = None
+
+        assert list(entries_of(book_of(origin, 2))) == ["0"]
+
+
+class TestWhichSnapshot:
+    def story(self, *scenes: Json | None) -> Parent:
+        messages = [
+            message(f"Turn {number}.", extra=extra if extra is not None else {}) for number, extra in enumerate(scenes)
+        ]
+        return parent({}, [*messages, message("The end.")], [entry(9, "live")])
+
+    def of(self, name: str, taken: int | None = stories.FIRST_MOMENT, **members: Any) -> Json:
+        return scene(name, entries=snapshot([entry(0, name)], "Lore"), taken=taken, **members)
+
+    def comments(self, origin: Parent, at: int) -> list[str]:
+        return [each.comment for each in book_of(origin, at).outline]
+
+    def test_the_last_one_at_or_before_the_message_counts(self):
+        origin = self.story(self.of("first", 1), None, self.of("second", 2), None)
+
+        assert [self.comments(origin, at) for at in range(4)] == [["first"], ["first"], ["second"], ["second"]]
+
+    def test_one_that_was_taken_after_a_later_one_may_hold_the_future(self):
+        origin = self.story(self.of("first", 1), self.of("worked over", 9), self.of("third", 3))
+
+        assert self.comments(origin, 1) == ["first"]
+        assert self.comments(origin, 2) == ["third"]
+
+    def test_where_none_can_be_trusted_the_book_is_the_live_one(self):
+        origin = self.story(self.of("worked over", 9), self.of("second", 3))
+
+        assert book_of(origin, 0).source == "present"
+
+    def test_the_time_of_the_version_counts_where_it_was_not_combined(self):
+        undated = self.of("first", None)
+        undated["auto_recap_memory"]["scene_recap_metadata"]["1"]["timestamp"] = 9
+        origin = self.story(undated, self.of("second", 3))
+
+        assert book_of(origin, 0).source == "present"
+
+    def test_a_hidden_break_does_not_count(self):
+        origin = self.story(self.of("first", 1), self.of("hidden", 2, scene_break_visible=False))
+
+        assert self.comments(origin, 1) == ["first"]
+
+    def test_an_empty_snapshot_does_not_count(self):
+        origin = self.story(self.of("first", 1), scene("empty", entries=()))
+
+        assert self.comments(origin, 1) == ["first"]
+
+    def test_the_selected_version_counts(self):
+        versions = {
+            "0": {"timestamp": 1, "allEntries": snapshot([entry(0, "old")], "Lore")},
+            "2": {"timestamp": 2, "allEntries": snapshot([entry(0, "new")], "Lore")},
+        }
+        origin = self.story(scene("x", scene_recap_metadata=versions, scene_recap_current_index=2))
+
+        assert self.comments(origin, 0) == ["new"]
+
+    def test_older_keys_of_the_extension_are_read(self):
+        extra = self.of("old")
+        extra["auto_summarize_memory"] = extra.pop("auto_recap_memory")
+
+        assert self.comments(self.story(extra), 0) == ["old"]
+
+    def test_another_swipe_does_not_know_the_snapshot_of_its_message(self):
+        origin = self.story(self.of("first", 1), self.of("second", 2))
+
+        assert book_of(origin, 1, other_swipe=True).outline[0].comment == "first"
+
+
+class TestFromThePresent:
+    @pytest.mark.req(163)
+    def test_the_queue_of_the_present_stays_in_the_present(self):
+        busy = queue([stories.operation(0, "failed", params={"index": 99})])
+        origin = parent({}, conversation(4), [entry(0, "a"), busy], name="Lore")
+
+        book = book_of(origin, 1)
+
+        assert book.source == "present"
+        entries = entries_of(book)
+        assert json.loads(entries[str(stories.QUEUE_UID)]["content"])["queue"] == []
+        assert {key: value for key, value in entries.items() if key == "0"} == {"0": entry(0, "a")}
+
+    def test_a_book_with_an_idle_queue_keeps_its_bytes(self):
+        origin = parent({}, conversation(4), [entry(0, "a"), queue()])
+
+        assert origin.book is not None
+        assert book_of(origin, 1).data == origin.book.data
+
+    @pytest.mark.req(163)
+    def test_a_queue_that_cannot_be_read_stays_in_the_present_too(self):
+        garbled = queue() | {"content": '{"queue": [{"id": "later"'}
+
+        for origin in (told([entry(0, "a")], [garbled]), parent({}, conversation(4), [garbled])):
+            data = book_of(origin, 2).data
+            assert data is not None
+            assert b"later" not in data

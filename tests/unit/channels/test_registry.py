@@ -1,0 +1,165 @@
+from typing import Any
+
+import pytest
+
+from forklore.channels.registry import RegistryLine, broken_lines, registry_lines
+from forklore.formats.lorebook_json import EntryOutline, parse_lorebook
+from forklore.testing.cuts import cut, metadata_after, parent
+from forklore.testing.stories import (
+    Json,
+    conversation,
+    entry,
+    lorebook_bytes,
+    message,
+    registry,
+    registry_line,
+    scene,
+    snapshot,
+)
+
+
+def outline(*entries: Json) -> tuple[EntryOutline, ...]:
+    return parse_lorebook("Book", lorebook_bytes(entries)).outline
+
+
+class TestLines:
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "- UID=11 | name: character-Maren | aliases: maren; lampwoman | synopsis: Head lamplighter",
+            "- uid: 11 | name: character-Maren | aliases: maren; lampwoman | synopsis: Head lamplighter",
+            "  -uid = 11|name:character-Maren|aliases: maren ;lampwoman;|synopsis:Head lamplighter\r",
+            "- name: character-Maren | UID=11 | synopsis: Head lamplighter | aliases: maren; lampwoman",
+        ],
+    )
+    def test_the_older_and_the_newer_style_say_the_same(self, line: str):
+        (found,) = registry_lines(outline(registry(0, "character", [line])))
+
+        assert found == RegistryLine("character", 11, "character-Maren", ("maren", "lampwoman"), "Head lamplighter")
+
+    def test_a_dash_stands_for_nothing(self):
+        (found,) = registry_lines(outline(registry(0, "item", [registry_line(3, "item-Lamp")])))
+
+        assert found == RegistryLine("item", 3, "item-Lamp", (), "")
+
+    @pytest.mark.parametrize("line", ["", "[Registry: item]", "- name: no uid", "UID=3 | name: no dash", "- UID=x"])
+    def test_lines_without_a_uid_are_no_items(self, line: str):
+        assert list(registry_lines(outline(registry(0, "item", [line])))) == []
+
+    def test_a_colon_in_the_synopsis_belongs_to_it(self):
+        line = "- UID=3 | name: item-Lamp | synopsis: oil: one pint"
+
+        (found,) = registry_lines(outline(registry(0, "item", [line])))
+
+        assert found.synopsis == "oil: one pint"
+
+    def test_every_registry_is_read_whatever_its_type(self):
+        entries = outline(
+            registry(0, "quest", [registry_line(3, "quest-Oil")]),
+            registry(1, "recap"),
+            entry(2, "not a registry", "- UID=9 | name: x"),
+            entry(4, "_registry_empty") | {"content": None},
+        )
+
+        assert [(line.type, line.uid) for line in registry_lines(entries)] == [("quest", 3)]
+
+
+class TestBroken:
+    @pytest.mark.req(49, 50)
+    def test_sound_registries_say_nothing(self):
+        entries = outline(registry(0, "item", [registry_line(3, "item-Lamp")]), entry(3, "item-Lamp"))
+
+        assert list(broken_lines(entries)) == []
+
+    @pytest.mark.req(50)
+    def test_each_wrong_line_is_named(self):
+        lines = [registry_line(3, "item-Lamp"), registry_line(4, "item-Gone"), registry_line(5, "item-Other")]
+        again = registry(1, "lore", [registry_line(3, "item-Lamp")])
+
+        found = list(broken_lines(outline(registry(0, "item", lines), again, entry(3, "item-Lamp"), entry(5, "x"))))
+
+        assert found == [
+            "The item registry lists UID 4 as 'item-Gone', but the book has no such entry.",
+            "The item registry lists UID 5 as 'item-Other', but that entry is 'x'.",
+            "The lore registry lists UID 3 as 'item-Lamp' a second time.",
+        ]
+
+
+def cache(**members: Any) -> Json:
+    records = {str(uid): {"uid": uid, "type": "item", "name": f"item-{uid}"} for uid in (3, 4)}
+    known = {"lorebookName": "Lore", "attachedAt": 5, "registry": {"index": records}}
+    return {"auto_lorebooks": {**known, **members}}
+
+
+class TestCut:
+    then = (registry(0, "item", [registry_line(3, "item-3", aliases=["lamp"], synopsis="A lamp")]), entry(3, "item-3"))
+    now = (registry(0, "item", [registry_line(3, "item-3"), registry_line(4, "item-4")]), entry(3, "item-3"))
+
+    def messages(self) -> list[Json]:
+        ended = message("Turn 0.", extra=scene(entries=snapshot(self.then, "Lore")))
+        return [ended, *conversation(3, first=1)]
+
+    def test_at_the_head_only_the_books_name_changes(self):
+        origin = parent(cache(), self.messages(), self.now)
+
+        made = cut(origin, "registry")
+
+        assert metadata_after(origin, made)["auto_lorebooks"] == {
+            **cache()["auto_lorebooks"],
+            "lorebookName": "Lore__CP_Fork",
+        }
+        assert (made.carried, made.left_out) == ((), ())
+
+    @pytest.mark.req(135)
+    def test_in_the_past_the_index_is_made_from_the_clones_lines(self):
+        origin = parent(cache(), self.messages(), self.now)
+
+        made = cut(origin, "registry", 1)
+
+        assert metadata_after(origin, made)["auto_lorebooks"] == {
+            "lorebookName": "Lore__CP_Fork",
+            "attachedAt": 5,
+            "registry": {
+                "index": {
+                    "3": {
+                        "uid": 3,
+                        "id": "3",
+                        "type": "item",
+                        "name": "item-3",
+                        "comment": "item-3",
+                        "synopsis": "A lamp",
+                        "aliases": ["lamp"],
+                    }
+                }
+            },
+        }
+        assert made.carried == ()
+
+    @pytest.mark.req(135)
+    def test_in_the_past_of_a_chat_without_a_book_nothing_is_known(self):
+        origin = parent(cache(), self.messages())
+
+        made = cut(origin, "registry", 1)
+
+        assert metadata_after(origin, made)["auto_lorebooks"]["registry"] == {"index": {}}
+        assert made.left_out == ("auto_lorebooks",)
+
+    @pytest.mark.parametrize(
+        "odd",
+        [
+            cache(unknown="later"),
+            cache(registry={"index": {}, "counters": {"item": 9}}),
+            cache(registry="later"),
+            {"auto_lorebooks": "later"},
+        ],
+    )
+    def test_what_is_not_understood_is_carried_and_named(self, odd: Json):
+        origin = parent(odd, self.messages(), self.now)
+
+        assert cut(origin, "registry", 1).carried == ("auto_lorebooks",)
+        assert cut(origin, "registry").carried == ()
+
+    def test_a_chat_without_a_cache_gets_none(self):
+        origin = parent({}, self.messages(), self.now)
+
+        assert cut(origin, "registry", 1).edits == ()

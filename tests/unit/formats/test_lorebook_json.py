@@ -1,0 +1,146 @@
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from forklore.formats.lorebook_json import EntryOutline, Lorebook, LorebookUnreadable, parse_lorebook, retitled
+from forklore.testing.stories import Json, entry, lorebook_bytes, pretty, queue, registry
+
+LONG = 1 << 20
+
+
+def outline(book: Lorebook) -> list[tuple[Any, ...]]:
+    return [(each.key, each.uid, each.comment, each.content) for each in book.outline]
+
+
+class TestOutline:
+    @pytest.mark.req(37, 43)
+    def test_tells_every_entry_but_the_content_only_of_internal_ones(self):
+        data = lorebook_bytes([entry(3, "character-Mira", "a cook"), registry(0, "character"), queue(uid=9)])
+
+        book = parse_lorebook("Book", data)
+
+        assert outline(book) == [
+            ("3", 3, "character-Mira", None),
+            ("0", 0, "_registry_character", "[Registry: character]"),
+            ("9", 9, "__operation_queue", queue()["content"]),
+        ]
+        assert book.comments == {3: "character-Mira", 0: "_registry_character", 9: "__operation_queue"}
+        assert [each.uid for each in book.queue_entries] == [9]
+        assert [each.uid for each in book.registry_entries] == [0]
+
+    @pytest.mark.req(43)
+    def test_empty_slots_and_odd_values_are_of_no_interest(self):
+        entries: Json = {"0": None, "1": "text", "2": {"uid": "2", "comment": None}, "3": {"uid": True}, "x": {}}
+
+        book = parse_lorebook("Book", pretty({"entries": entries}))
+
+        assert book.outline == tuple(EntryOutline(key, None, "", None) for key in ("2", "3", "x"))
+        assert book.entries == entries
+
+    @pytest.mark.parametrize(
+        "data, reason",
+        [
+            (b"", "not readable JSON"),
+            (b'{"entries":{}', "not readable JSON"),
+            (b"[]", "not readable JSON"),
+            (b"{}", "no entries"),
+            (b'{"entries":[]}', "no entries"),
+            (b'{"entries":null}', "no entries"),
+            (b'{"entries":{}} and more', "not readable JSON"),
+        ],
+    )
+    @pytest.mark.req(44)
+    def test_what_is_no_book_is_unreadable(self, data: bytes, reason: str):
+        with pytest.raises(LorebookUnreadable, match=reason):
+            parse_lorebook("Book", data)
+
+
+BOOKS = {
+    "usual": [entry(0, "a", "b"), registry(1, "item"), queue()],
+    "half emoji": [entry(0, "\ud83d", "b"), entry(1, "_x", "\ude00")],
+    "big numbers": [entry(123456789012345678901234567890, "a", order=10**40, depth=1.0)],
+    "whole number as a fraction": [entry(0, "a") | {"uid": 1.0}],
+    "truth as a number": [entry(0, "a") | {"uid": True}],
+    "text as a number": [entry(0, "a") | {"uid": "0"}],
+    "null comment": [entry(0, "a") | {"comment": None, "content": None}],
+    "number as a comment": [entry(0, "a") | {"comment": 5}],
+    "internal without text": [entry(0, "_x") | {"content": None}, entry(1, "_y") | {"content": ["z"]}],
+    "without anything": [{"uid": 7}],
+}
+
+
+class TestBigBooks:
+    """A book of a megabyte and more is read by the faster reader, where there is one."""
+
+    @pytest.mark.parametrize("name", BOOKS)
+    @pytest.mark.parametrize("title", [None, "Title", 5])
+    def test_big_and_small_books_are_read_alike(self, name: str, title: Any):
+        small = lorebook_bytes(BOOKS[name], name=title)
+        big = lorebook_bytes(BOOKS[name], name=title, padding="x" * LONG)
+
+        assert parse_lorebook("Book", big).outline == parse_lorebook("Book", small).outline
+        assert parse_lorebook("Book", big).title == parse_lorebook("Book", small).title
+
+    @pytest.mark.parametrize("name", BOOKS)
+    def test_without_the_faster_reader_nothing_changes(self, name: str, monkeypatch: pytest.MonkeyPatch):
+        big = lorebook_bytes(BOOKS[name], padding="x" * LONG)
+        with_it = parse_lorebook("Book", big)
+        monkeypatch.setitem(sys.modules, "msgspec", None)
+
+        assert parse_lorebook("Book", big) == with_it
+
+    @pytest.mark.parametrize(
+        "slot", [b"null", b'"text"', b"5", b"[]", b'{"uid":0,"uid":2,"comment":"a","comment":"_b"}']
+    )
+    def test_odd_slots_are_read_alike(self, slot: bytes):
+        small = b'{"entries":{"0":' + slot + b',"0":' + slot + b"}}"
+        big = small[:-1] + b',"padding":"' + b"x" * LONG + b'"}'
+
+        assert parse_lorebook("Book", big).outline == parse_lorebook("Book", small).outline
+
+    @pytest.mark.parametrize(
+        "broken",
+        [
+            b'"\\q"',
+            b'"\n"',
+            b"01",
+            b"tru",
+            b"[1,]",
+            b"{a:1}",
+            b"NaN",
+            b'"unfinished',
+        ],
+    )
+    def test_what_is_broken_is_unreadable_however_big(self, broken: bytes):
+        small = b'{"entries":{"0":{"uid":0,"extensions":' + broken + b"}}}"
+        big = small[:-1] + b',"padding":"' + b"x" * LONG + b'"}'
+
+        for data in (small, big):
+            with pytest.raises(LorebookUnreadable):
+                parse_lorebook("Book", data)
+
+
+class TestTitle:
+    @pytest.mark.req(41)
+    def test_the_title_becomes_the_clones_name_and_nothing_else_changes(self):
+        data = b'{ "name" : "Old", "entries":{ "0":{"uid":0,"order":1E2} }, "extensions":{"a":1} }'
+
+        clone = retitled(parse_lorebook("Old", data), 'New "one"')
+
+        assert clone == data.replace(b'"Old"', b'"New \\"one\\""')
+
+    @pytest.mark.parametrize("title", [b"", b'"name":null,', b'"name":5,'])
+    def test_a_book_without_a_title_stays_as_it_is(self, title: bytes):
+        data = b"{" + title + b'"entries":{}}'
+
+        assert retitled(parse_lorebook("Old", data), "New") == data
+
+    def test_half_an_emoji_survives_in_a_retitled_book(self):
+        data = b'{"name":"x","entries":{"0":{"uid":0,"content":"\\ud83d"}}}'
+
+        clone = retitled(parse_lorebook("Old", data), "half \ud83d")
+
+        assert json.loads(clone) == {"name": "half \ud83d", "entries": {"0": {"uid": 0, "content": "\ud83d"}}}
+        assert b'"content":"\\ud83d"' in clone
