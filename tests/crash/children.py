@@ -61,7 +61,7 @@ def _undo_something(opened: forklore.Forklore, chance: random.Random) -> None:
         try:
             opened.undo(chance.choice(candidates))
         except ForkloreError as error:
-            if error.code != "UNDO_REFUSED":
+            if error.code not in {"UNDO_REFUSED", "NAME_TAKEN"}:  # its name was used again meanwhile
                 raise
 
 

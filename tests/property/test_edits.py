@@ -41,17 +41,23 @@ def changed(value: Any, path: tuple[str | int, ...], edit: Edit) -> Any:
         below = changed(value.get(step), tuple(rest), edit)
         pruned = isinstance(edit, Drop) and below == {} != value[step] and len(rest) <= edit.prune
         return {key: each for key, each in value.items() if key != step} if pruned else {**value, step: below}
-    if isinstance(edit, Put):
-        return {**value, step: parse(edit.text)}
-    if isinstance(edit, Drop):
-        return {key: each for key, each in value.items() if key != step}
-    held = value.get(step)
-    if isinstance(edit, Append):
-        held = held if isinstance(held, list) else []
-        return {**value, step: held if contains(held, edit.text) else [*held, parse(edit.text)]}
-    if not isinstance(held, list):
-        return value
-    return {**value, step: [each for each in held if not contains([each], edit.text)]}
+    return changed_here(value, str(step), edit)
+
+
+def changed_here(value: dict[str, Any], key: str, edit: Edit) -> dict[str, Any]:
+    held = value.get(key)
+    match edit:
+        case Put():
+            return {**value, key: parse(edit.text)}
+        case Drop():
+            return {each: held for each, held in value.items() if each != key}
+        case Append():
+            held = held if isinstance(held, list) else []
+            return {**value, key: held if contains(held, edit.text) else [*held, parse(edit.text)]}
+        case Take():
+            is_list = isinstance(held, list)
+            left = [each for each in held if not contains([each], edit.text)] if is_list and held else held
+            return {**value, key: left} if is_list else value
 
 
 def contains(values: list[Any], text: str) -> bool:
@@ -61,7 +67,7 @@ def contains(values: list[Any], text: str) -> bool:
 
 
 @given(texts, additions)
-def test_what_was_put_or_appended_comes_back_byte_for_byte(text: str, edits: list[Edit]):
+def test_what_was_put_or_appended_comes_back_byte_for_byte(text: str, edits: list[Edit]) -> None:
     made = apply_edits(text, edits)
 
     assert apply_edits(made.text, made.inverse).text == text
@@ -69,7 +75,7 @@ def test_what_was_put_or_appended_comes_back_byte_for_byte(text: str, edits: lis
 
 @given(texts, puts)
 @example('{"a":1,"a":{"b":2}}', Put(("a", "b"), "3"))
-def test_a_put_value_is_there_as_it_was_spelled(text: str, edit: Put):
+def test_a_put_value_is_there_as_it_was_spelled(text: str, edit: Put) -> None:
     made = apply_edits(text, [edit]).text
 
     assert value_text(made, edit.path) == edit.text
@@ -77,7 +83,7 @@ def test_a_put_value_is_there_as_it_was_spelled(text: str, edit: Put):
 
 
 @given(texts, st.builds(Drop, paths, st.none(), st.integers(0, 2)))
-def test_a_dropped_value_is_gone_and_nothing_else(text: str, edit: Drop):
+def test_a_dropped_value_is_gone_and_nothing_else(text: str, edit: Drop) -> None:
     made = apply_edits(text, [edit]).text
 
     assert value_text(made, edit.path) is None
@@ -85,7 +91,7 @@ def test_a_dropped_value_is_gone_and_nothing_else(text: str, edit: Drop):
 
 
 @given(texts, appends)
-def test_an_appended_item_is_the_last_one_and_there_once(text: str, edit: Append):
+def test_an_appended_item_is_the_last_one_and_there_once(text: str, edit: Append) -> None:
     once = apply_edits(text, [edit]).text
 
     twice = apply_edits(once, [edit])
@@ -95,7 +101,7 @@ def test_an_appended_item_is_the_last_one_and_there_once(text: str, edit: Append
 
 
 @given(texts, any_edits)
-def test_edits_made_together_are_edits_made_one_after_the_other(text: str, edits: list[Edit]):
+def test_edits_made_together_are_edits_made_one_after_the_other(text: str, edits: list[Edit]) -> None:
     together = apply_edits(text, edits).text
 
     one_by_one = text
@@ -105,7 +111,7 @@ def test_edits_made_together_are_edits_made_one_after_the_other(text: str, edits
 
 
 @given(texts, any_edits)
-def test_the_inverse_of_anything_brings_the_value_back(text: str, edits: list[Edit]):
+def test_the_inverse_of_anything_brings_the_value_back(text: str, edits: list[Edit]) -> None:
     drops = [edit for edit in edits if not isinstance(edit, Drop) or not edit.prune]
     taken = any(isinstance(edit, Take) for edit in drops)
 

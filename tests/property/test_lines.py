@@ -1,5 +1,7 @@
 """Any file, in any chunks: lines are found where they are."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +17,9 @@ cuts = st.lists(st.integers(0, 60), max_size=6)
 
 def simply(data: bytes) -> tuple[list[tuple[int, int]], list[int]]:
     """Return the spans of the lines and the odd ones, in the simplest way."""
-    spans, odd, at = [], [], 0
+    spans: list[tuple[int, int]] = []
+    odd: list[int] = []
+    at = 0
     for text in data.split(b"\n"):
         begins = text.lstrip(b" \t\r")
         if begins:
@@ -27,9 +31,9 @@ def simply(data: bytes) -> tuple[list[tuple[int, int]], list[int]]:
 
 
 @given(files, cuts)
-def test_every_chunking_finds_the_lines(data: bytes, at: list[int]):
+def test_every_chunking_finds_the_lines(data: bytes, at: list[int]) -> None:
     places = sorted({0, len(data), *(place for place in at if place < len(data))})
-    chunks = [data[start:end] for start, end in zip(places, places[1:], strict=False)]
+    chunks = [data[start:end] for start, end in pairwise(places)]
 
     index = index_lines(chunks)
 
@@ -40,7 +44,7 @@ def test_every_chunking_finds_the_lines(data: bytes, at: list[int]):
 
 
 @given(files, st.lists(st.sampled_from([b"x", b"{}", b'"', b"xx", b"}{"]), min_size=1, max_size=2, unique=True))
-def test_searching_finds_the_messages_that_contain_a_needle(data: bytes, needles: list[bytes]):
+def test_searching_finds_the_messages_that_contain_a_needle(data: bytes, needles: list[bytes]) -> None:
     chat = Chat.from_bytes(data)
     last = chat.message_count - 1
 
@@ -51,7 +55,7 @@ def test_searching_finds_the_messages_that_contain_a_needle(data: bytes, needles
 
 
 @given(wild_stories())
-def test_a_story_is_its_lines_and_what_is_between_them(story: WildStory):
+def test_a_story_is_its_lines_and_what_is_between_them(story: WildStory) -> None:
     chat = Chat.from_bytes(story.chat)
 
     joined, at = b"", 0
@@ -64,12 +68,12 @@ def test_a_story_is_its_lines_and_what_is_between_them(story: WildStory):
 
 
 @given(files | wild_stories().map(lambda story: story.chat))
-def test_messages_are_counted_alike_quickly_and_slowly(data: bytes):
+def test_messages_are_counted_alike_quickly_and_slowly(data: bytes) -> None:
     assert count_messages(data) == Chat.from_bytes(data).message_count
 
 
 @given(headers("Book") | headers(None))
-def test_long_and_short_headers_say_the_same(header: str):
+def test_long_and_short_headers_say_the_same(header: str) -> None:
     short = header.encode()
     long = short.rstrip()[:-1] + b',"padding":"' + b"x" * 5000 + b'"}'
 

@@ -57,7 +57,7 @@ def known(entries: Json) -> dict[Any, str]:
 @pytest.mark.req(6, 37, 38, 74, 76)
 @some
 @given(wild_stories(), kinds)
-def test_a_fork_at_the_head_has_the_parents_bytes_and_undo_restores_them(story: WildStory, kind: str):
+def test_a_fork_at_the_head_has_the_parents_bytes_and_undo_restores_them(story: WildStory, kind: str) -> None:
     with workspace(story) as opened:
         before = read_workspace(opened.root)
         parent = Chat.from_bytes(story.chat)
@@ -83,7 +83,7 @@ def test_a_fork_at_the_head_has_the_parents_bytes_and_undo_restores_them(story: 
 @pytest.mark.req(5, 74, 134, 135, 163)
 @some
 @given(wild_stories(), kinds, st.integers(0, 4))
-def test_a_fork_anywhere_has_nothing_later_and_undo_restores_every_byte(story: WildStory, kind: str, at: int):
+def test_a_fork_anywhere_has_nothing_later_and_undo_restores_every_byte(story: WildStory, kind: str, at: int) -> None:
     with workspace(story) as opened:
         before = read_workspace(opened.root)
         parent = Chat.from_bytes(story.chat)
@@ -115,7 +115,7 @@ def test_a_fork_anywhere_has_nothing_later_and_undo_restores_every_byte(story: W
 @pytest.mark.req(101)
 @few
 @given(wild_stories(), st.lists(st.tuples(kinds, st.integers(0, 4)), min_size=2, max_size=4), st.randoms())
-def test_forks_undone_in_any_order_leave_no_trace(story: WildStory, forks: list[tuple[str, int]], random: Any):
+def test_forks_undone_in_any_order_leave_no_trace(story: WildStory, forks: list[tuple[str, int]], random: Any) -> None:
     with workspace(story) as opened:
         before = read_workspace(opened.root)
         last = Chat.from_bytes(story.chat).message_count - 1
@@ -131,7 +131,7 @@ def test_forks_undone_in_any_order_leave_no_trace(story: WildStory, forks: list[
 @pytest.mark.req(2, 94)
 @few
 @given(wild_stories(with_book=True), st.lists(st.tuples(kinds, st.integers(0, 4)), min_size=1, max_size=4))
-def test_forks_share_no_book(story: WildStory, forks: list[tuple[str, int]]):
+def test_forks_share_no_book(story: WildStory, forks: list[tuple[str, int]]) -> None:
     with workspace(story) as opened:
         last = Chat.from_bytes(story.chat).message_count - 1
 
@@ -146,7 +146,7 @@ def test_forks_share_no_book(story: WildStory, forks: list[tuple[str, int]]):
 @pytest.mark.req(29)
 @some
 @given(wild_stories(), st.integers(-1, 6))
-def test_a_check_says_what_the_fork_will_say(story: WildStory, at: int):
+def test_a_check_says_what_the_fork_will_say(story: WildStory, at: int) -> None:
     with workspace(story) as opened:
         report = opened.check("Mira/Tale", at=at)
 

@@ -17,17 +17,18 @@ from forklore.channels.running_recap import RunningRecap
 from forklore.checks.requirements import Policy, Subject, check
 from forklore.disk.lock import workspace_lock
 from forklore.disk.publishing import NameTaken
-from forklore.disk.transaction import FOLDER, Transactions
+from forklore.disk.transaction import FOLDER, Run, Transactions
 from forklore.disk.workspace import Workspace, comparable
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.model import names
 from forklore.model.address import ChatAddress
 from forklore.model.finding import Finding, Report, Severity
-from forklore.planning.fork import Draft, ForkFiles, draft_fork, plan_fork
+from forklore.planning.fork import Draft, ForkFiles, draft_fork, plan_ahead, plan_fork
 from forklore.planning.swipe import shown_swipe
 
 _POLL_SECONDS = 0.25
+_LARGE = 2 << 20  # below this the disk is done before anything could be gained
 
 
 class NameInvalid(BadRequest):
@@ -84,11 +85,16 @@ def fork(request: ForkRequest, means: Means) -> ForkMade:
     while True:
         with workspace_lock(means.workspace.root, what=request.kind, wait=_left(deadline)):
             means.transactions.recover()
-            with reading(means.workspace, request.chat) as read:
+            with (
+                reading(means.workspace, request.chat, with_book=False) as read,
+                means.transactions.begin(means.new_operation_id(), _written(read, means)) as run,
+            ):
+                _stage_ahead(run, request, means, read)
+                read.parse_book()
                 draft, report = draft_and_check(request, means, read)
                 if draft is not None and report.valid:
                     _tell_checks(report, means.progress)
-                    return _make(draft, report, read, means)
+                    return _make(draft, report, read, means=means, run=run)
         if not _may_wait(report, deadline):
             _refuse(report, request, means)
         _wait_until_ready(request, means, deadline)
@@ -131,7 +137,8 @@ def dry_run(request: ForkRequest, means: Means) -> DryRun:
         draft, report = draft_and_check(request, means, read)
         if draft is None or not report.valid:
             raise ForkBlocked(report, request.kind)
-        return DryRun(plan_fork(draft, report, _files(draft, read, means.workspace)), report)
+        files = _files(draft.point.chat_name, draft.point.clone_name, read, means.workspace)
+        return DryRun(plan_fork(draft, report, files), report)
 
 
 # --- checking -----------------------------------------------------------------------------------------------------
@@ -158,7 +165,7 @@ def draft_and_check(request: ForkRequest, means: Means, read: Reading) -> tuple[
         book_name=read.book_name,
         book_missing=read.book_missing,
         book_damage=read.book_damage,
-        also_active=read.also_active,
+        also_active=means.workspace.also_active(read.book_name, read.address) if read.book_name else (),
         shows_last_scene=request.show_last_scene,
     )
     try:
@@ -178,13 +185,9 @@ def _damage_at(chat: Chat, at: int | None) -> str:
 
 
 def _draft(request: ForkRequest, means: Means, read: Reading, at: int) -> Draft:
-    workspace, chat = means.workspace, read.parent.chat
+    chat = read.parent.chat
     other_swipe = request.swipe is not None and request.swipe != shown_swipe(chat.line_bytes(at))
-    chat_name, label = _fork_name(request, workspace, means.settings)
-    clone = None
-    if read.parent.book is not None:
-        books = workspace.book_names()
-        clone = names.clone_name(read.parent.book.name, request.kind, label, lambda name: comparable(name) in books)
+    chat_name, clone = _fork_names(request, means, read)
     identity = own_identity(chat.metadata, request.chat.name)
     point = ForkPoint(
         kind=request.kind,
@@ -204,7 +207,16 @@ def _draft(request: ForkRequest, means: Means, read: Reading, at: int) -> Draft:
     return draft_fork(read.parent, point, swipe=swipe, show_last_scene=request.show_last_scene)
 
 
-def _fork_name(request: ForkRequest, workspace: Workspace, settings: Settings) -> tuple[str, str]:
+def _fork_names(request: ForkRequest, means: Means, read: Reading) -> tuple[str, str | None]:
+    """Return the names of the new chat and of its lorebook."""
+    chat_name, label = _chat_name(request, means.workspace, means.settings)
+    if read.book_name is None or read.book_path is None:
+        return chat_name, None
+    books = means.workspace.book_names()
+    return chat_name, names.clone_name(read.book_name, request.kind, label, lambda name: comparable(name) in books)
+
+
+def _chat_name(request: ForkRequest, workspace: Workspace, settings: Settings) -> tuple[str, str]:
     """Return the new chat's name, and the text its lorebook is labelled with."""
     beside = workspace.names_beside(request.chat)
     if request.name is not None and request.name.strip():
@@ -223,7 +235,38 @@ def _fork_name(request: ForkRequest, workspace: Workspace, settings: Settings) -
 # --- making -------------------------------------------------------------------------------------------------------
 
 
-def _make(draft: Draft, report: Report, read: Reading, means: Means) -> ForkMade:
+def _stage_ahead(run: Run, request: ForkRequest, means: Means, read: Reading) -> None:
+    """Let the disk begin with what every fork at this message needs, while the lorebook is still read and checked.
+
+    It pays for large files alone, and only a head fork copies the whole book.
+    """
+    chat = read.parent.chat
+    at = request.at if request.at is not None else chat.last
+    if sum(file.size for file in read.files.values()) < _LARGE or read.damage or at is None or not chat.has(at):
+        return
+    if request.swipe is not None or request.show_last_scene:
+        return
+    chat_name, clone = _fork_names(request, means, read)
+    files = _files(chat_name, clone, read, means.workspace)
+    book_size = read.files[read.book_path].size if read.book_path else 0
+    changes, digests = plan_ahead(request.kind, at, chat, files, book_size=book_size)
+    run.stage_ahead(changes, digests, read.files)
+
+
+def _written(read: Reading, means: Means) -> Callable[[int], None]:
+    """Return what hears of bytes that were written, and tells how much of the whole they are."""
+    total = sum(file.size for file in read.files.values()) + read.files[read.chat_path].size
+    done = 0
+
+    def written(count: int) -> None:
+        nonlocal done
+        done += count
+        means.progress.advance(done, total)
+
+    return written
+
+
+def _make(draft: Draft, report: Report, read: Reading, *, means: Means, run: Run) -> ForkMade:
     point, progress = draft.point, means.progress
     entries = len(draft.book.outline)
     progress.step(2, "Cloning lorebook...")
@@ -244,22 +287,8 @@ def _make(draft: Draft, report: Report, read: Reading, means: Means) -> ForkMade
     progress.note(f'Scene: "{name}" at message {point.at}' if name else f"At message {point.at}", good=True)
 
     progress.step(4, f"Creating {point.kind}...")
-    plan = plan_fork(draft, report, _files(draft, read, means.workspace))
-    total = sum(file.size for file in read.files.values()) + read.files[read.chat_path].size
-    done = 0
-
-    def written(count: int) -> None:
-        nonlocal done
-        done += count
-        progress.advance(done, total)
-
-    applied = means.transactions.apply(
-        plan,
-        operation_id=means.new_operation_id(),
-        when=means.timestamp(),
-        sources=read.files,
-        progress=written,
-    )
+    plan = plan_fork(draft, report, _files(point.chat_name, point.clone_name, read, means.workspace))
+    applied = run.apply(plan, when=means.timestamp(), sources=read.files)
     progress.note(f'{point.kind.capitalize()} created: "{point.chat_name}"', good=True)
     return ForkMade(
         kind=point.kind,
@@ -299,19 +328,21 @@ def _link_pending(reason: str) -> Finding:
     )
 
 
-def _files(draft: Draft, read: Reading, workspace: Workspace) -> ForkFiles:
-    point = draft.point
+def _files(chat_name: str, clone: str | None, read: Reading, workspace: Workspace) -> ForkFiles:
     group = None
     if read.address.is_group:
         group = workspace.group_path(read.address.group_id)
         if not read.address.group_id or not workspace.exists(group):
             raise GroupMissing(f"No group lists the chat {read.address.name!r}.")
+    fork_address = read.address.sibling(chat_name)
     return ForkFiles(
-        address=str(read.address.sibling(point.chat_name)),
+        address=str(fork_address),
+        chat_name=chat_name,
+        clone_name=clone,
         parent=read.chat_path,
-        chat=workspace.chat_path(read.address.sibling(point.chat_name)),
+        chat=workspace.chat_path(fork_address),
         book=read.book_path,
-        clone=workspace.book_path(point.clone_name) if point.clone_name is not None else None,
+        clone=workspace.book_path(clone) if clone is not None else None,
         group=group,
         read=tuple((path, file.fingerprint) for path, file in read.files.items()),
     )

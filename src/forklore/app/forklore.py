@@ -311,12 +311,8 @@ class Forklore:
         return other
 
     def _apply(self, plan: Plan, read: Reading | None) -> Operation:
-        return self._transactions.apply(
-            plan,
-            operation_id=self._outside.new_operation_id(),
-            when=self._outside.timestamp(),
-            sources=read.files if read else None,
-        ).operation
+        with self._transactions.begin(self._outside.new_operation_id()) as run:
+            return run.apply(plan, when=self._outside.timestamp(), sources=read.files if read else None).operation
 
     def _stories(self) -> tuple[Story, ...]:
         progress = self._means.progress.advance

@@ -30,7 +30,17 @@ class Reading:
     book_path: str | None = None
     book_missing: bool = False
     book_damage: str = ""
-    also_active: tuple[str, ...] = ()
+
+    def parse_book(self) -> None:
+        """Read the lorebook that was opened; what is wrong with it is noted, not raised."""
+        if self.book_name is None or self.book_path is None:
+            return
+        try:
+            book = parse_lorebook(self.book_name, self.files[self.book_path].read())
+        except (LorebookUnreadable, OSError) as error:
+            self.book_damage = str(error)
+        else:
+            self.parent = Parent(self.parent.chat, book)
 
     def needs_header(self) -> None:
         """Raise ``CHAT_DAMAGED`` when the chat has no header that can be read."""
@@ -40,7 +50,7 @@ class Reading:
 
 @contextmanager
 def reading(workspace: Workspace, address: ChatAddress, *, with_book: bool = True) -> Iterator[Reading]:
-    """Open the timeline's files and read what every use case needs of them."""
+    """Open the timeline's files; without *with_book* the lorebook is opened, but not yet read."""
     path = workspace.chat_path(address)
     read = Reading(address, None, path)  # type: ignore[arg-type]  # filled in below, once the files are open
     try:
@@ -52,8 +62,10 @@ def reading(workspace: Workspace, address: ChatAddress, *, with_book: bool = Tru
             read.book_name = lorebook_name(chat.metadata)
         except ChatDamaged as error:
             read.damage = str(error)
-        if read.book_name is not None and with_book:
-            _read_book(workspace, read, read.book_name)
+        if read.book_name is not None:
+            _open_book(workspace, read, read.book_name)
+        if with_book:
+            read.parse_book()
         yield read
     finally:
         for file in read.files.values():
@@ -69,20 +81,13 @@ def _open(path: Path, address: ChatAddress) -> OpenFile:
         raise ChatUnreadable(f"{str(address)!r} cannot be opened ({error.strerror}).") from error
 
 
-def _read_book(workspace: Workspace, read: Reading, name: str) -> None:
+def _open_book(workspace: Workspace, read: Reading, name: str) -> None:
     path = workspace.book_path(name)
     try:
-        file = OpenFile(workspace.root / path)
+        read.files[path] = OpenFile(workspace.root / path)
     except FileNotFoundError:
         read.book_missing = True
-        return
     except OSError as error:
         read.book_damage = f"It cannot be opened ({error.strerror})."
-        return
-    read.files[path] = file
-    read.book_path = path
-    try:
-        read.parent = Parent(read.parent.chat, parse_lorebook(name, file.read()))
-    except (LorebookUnreadable, OSError) as error:
-        read.book_damage = str(error)
-    read.also_active = workspace.also_active(name, read.address)
+    else:
+        read.book_path = path

@@ -109,14 +109,18 @@ def _link_edits(
 
 
 def _history(path: str, log: list[Operation]) -> dict[str, tuple[LineEdit, ...]]:
-    """Return, for every fork made in a chat, the edits that take its link back; of equal names the newest counts."""
-    return {
-        str(operation.notes["fork"]): inverse_edits(change)
-        for operation in reversed(log)
-        if _makes_fork(operation)
-        for change in operation.changes
-        if change["path"] == path and change["do"] == "edit"
-    }
+    """Return, for every fork made in a chat, the edits that take its link back, newest first.
+
+    A name that was used again, or a fork that was undone and came back, has those of each time: what the first one had
+    to make is still there.
+    """
+    history: dict[str, tuple[LineEdit, ...]] = {}
+    for operation in log:
+        for change in operation.changes if _makes_fork(operation) else ():
+            if change["path"] == path and change["do"] == "edit":
+                name = str(operation.notes["fork"])
+                history[name] = (*history.get(name, ()), *inverse_edits(change))
+    return history
 
 
 def _refuse_if_nothing_is_left(plan: Plan, workspace: Workspace) -> None:

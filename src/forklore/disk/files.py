@@ -59,25 +59,25 @@ class OpenFile:
             data += more
         return data
 
-    def chunks(self, start: int = 0, end: int | None = None) -> Iterator[Any]:
-        """Yield the content piece by piece.
+    def chunks(self, start: int = 0, end: int | None = None, size: int = SCAN_BYTES) -> Iterator[Any]:
+        """Yield the content in pieces of *size* bytes.
 
         Each piece is gone when the next one comes: one buffer is used again and again, because fresh memory costs more
         than the reading.
         """
         end = self.size if end is None else end
-        if end - start <= SCAN_BYTES or not hasattr(os, "preadv"):
+        if end - start <= size or not hasattr(os, "preadv"):
             while start < end:
-                data = self.read(start, min(end, start + SCAN_BYTES))
+                data = self.read(start, min(end, start + size))
                 yield data
                 start += len(data)
             return
-        with mmap.mmap(-1, SCAN_BYTES) as buffer, memoryview(buffer) as view:
+        with mmap.mmap(-1, size) as buffer, memoryview(buffer) as view:
             while start < end:
-                count = os.preadv(self.descriptor, [view[: min(SCAN_BYTES, end - start)]], start)
+                count = os.preadv(self.descriptor, [view[: min(size, end - start)]], start)
                 if not count:
                     raise ContextChanged(f"{self.path.name!r} became shorter while it was being read.")
-                yield buffer if count == SCAN_BYTES else buffer[:count]
+                yield buffer if count == size else buffer[:count]
                 start += count
 
     @cached_property

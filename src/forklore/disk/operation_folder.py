@@ -40,8 +40,9 @@ class OperationFolder:
             self._disk.make_folder(self.path.parent)
             self._disk.sync_folder(self._root)
         self._disk.make_folder(self.path, durable=False)  # the journal's sync does it
-        self._elsewhere = frozenset(folder for folder in set(targets) if self._is_elsewhere(folder))
-        if self._elsewhere:
+        known = self._elsewhere
+        self._elsewhere |= frozenset(folder for folder in set(targets) - known if self._is_elsewhere(folder))
+        if self._elsewhere != known:
             # Durable before the first file is written there: what is not noted would never be tidied away.
             self._write(self.path / _ELSEWHERE, sorted(map(self.name_of, self._elsewhere)))
             self._disk.sync_folder(self.path)

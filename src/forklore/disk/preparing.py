@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from forklore.disk.publishing import NameTaken, Publisher
 from forklore.disk.staging import Stager, has_content, prepare_edit
 from forklore.disk.swapping import JournalledChange
 from forklore.model.names import cut_to_bytes
-from forklore.model.plan import Change, CreateFile, EditFile, Piece, Plan, Range, RestoreFile, TrashFile
+from forklore.model.plan import Bytes, Change, CreateFile, EditFile, Piece, Plan, Range, RestoreFile, TrashFile
 from forklore.planning.undo import UndoRefused
 
 if TYPE_CHECKING:
@@ -23,37 +23,55 @@ if TYPE_CHECKING:
     from forklore.disk.staging import Staged
 
 _DOES: dict[type[Change], str] = {CreateFile: "create", EditFile: "edit", TrashFile: "trash", RestoreFile: "restore"}
+_AHEAD = 500  # numbers of changes that were begun before the plan knew their place
 Begun = tuple[JournalledChange, "Future[Staged] | None"]
 """A change as the journal will describe it, and the writing that has to end first."""
 
 
 class Preparation:
-    """Stages the changes of one plan and describes them for the journal."""
+    """Stages the changes of one plan and describes them for the journal.
 
-    def __init__(self, folder: OperationFolder, publisher: Publisher, disk: Disk) -> None:
+    Changes that are known before the plan is may be begun ahead: the disk copies while we still read and check.
+    """
+
+    def __init__(
+        self, folder: OperationFolder, publisher: Publisher, disk: Disk, progress: Callable[[int], None] | None
+    ) -> None:
         """Stage into *folder*; nothing is touched yet."""
         self._folder, self._publisher, self._disk = folder, publisher, disk
+        self._progress = progress
         self._open_files = ExitStack()
+        self._stager: Stager | None = None
+        self._ahead: dict[Change, Begun] = {}
         self.working_on = ""
         """The path of the change that is being staged, for whoever has to say what failed."""
 
-    def stage(
-        self, plan: Plan, sources: dict[str, OpenFile], progress: Callable[[int], None] | None
-    ) -> list[JournalledChange]:
+    def stage_ahead(
+        self,
+        changes: Sequence[Change],
+        digests: Sequence[tuple[Bytes | Range, ...]],
+        sources: dict[str, OpenFile],
+    ) -> None:
+        """Begin to stage *changes*, and to work out *digests*, that the plan is going to ask for."""
+        stager = self._begin_staging(changes)
+        for pieces in digests:
+            stager.begin_digest(pieces, sources)
+        for number, change in enumerate(changes):
+            self._ahead[change] = self._begin(
+                stager, change, _described(change), number=_AHEAD + number, sources=sources
+            )
+
+    def stage(self, plan: Plan, sources: dict[str, OpenFile]) -> list[JournalledChange]:
         """Write all new content aside, several files at a time, and return the changes as the journal has them."""
-        described: list[JournalledChange] = [
-            {"do": _DOES[type(change)], "path": change.path} for change in plan.changes
-        ]
-        self._folder.make(self._publisher.target(change).parent for change in described)
         begun: list[Begun] = []
-        with self._open_files:
-            stager = Stager(self._disk, progress)
-            try:
-                for number, change in enumerate(plan.changes):
-                    self.working_on = change.path
-                    begun.append(self._begin(stager, change, described[number], number=number, sources=sources))
-            finally:
-                stager.close()  # also when one failed: nothing may still be writing when we take back
+        try:
+            stager = self._begin_staging(plan.changes)
+            for number, change in enumerate(plan.changes):
+                self.working_on = change.path
+                ahead = self._ahead.get(change)
+                begun.append(ahead or self._begin(stager, change, _described(change), number=number, sources=sources))
+        finally:
+            self.close()  # also when one failed: nothing may still be writing when we take back
         for written, writing in begun:
             if writing is not None:
                 self.working_on = written["path"]
@@ -61,6 +79,18 @@ class Preparation:
                 written |= {"staged": self._folder.name_of(staged.path), "mine": staged.fingerprint.to_json()}
                 written.setdefault("content", [list(segment) for segment in staged.content])
         return [written for written, _ in begun]
+
+    def close(self) -> None:
+        """Wait for everything that was begun, and let go of the files that were opened for it."""
+        if self._stager is not None:
+            self._stager.close()
+        self._open_files.close()
+
+    def _begin_staging(self, changes: Sequence[Change]) -> Stager:
+        self._folder.make(self._publisher.target(_described(change)).parent for change in changes)
+        if self._stager is None:
+            self._stager = Stager(self._disk, self._progress)
+        return self._stager
 
     def _begin(
         self,
@@ -111,7 +141,8 @@ class Preparation:
             return written, None
         written["inverse"] = [edit.to_json() for edit in prepared.inverse]
         written["expected"] = file.fingerprint.to_json()
-        return written, stager.begin(aside, prepared.pieces, sources, file.stat)
+        # What we put in tells our new content well enough; what is copied around it need not be proven.
+        return written, stager.begin(aside, prepared.pieces, sources, file.stat, prove=False)
 
     def _begin_copy(self, stager: Stager, written: JournalledChange, source: Path, copy: Path) -> Begun:
         """Begin to copy a whole file: no rename leads from one disk to another, so a copy has to be ready for it."""
@@ -121,6 +152,10 @@ class Preparation:
 
     def _opened(self, path: Path) -> OpenFile:
         return self._open_files.enter_context(OpenFile(path))
+
+
+def _described(change: Change) -> JournalledChange:
+    return {"do": _DOES[type(change)], "path": change.path}
 
 
 def _short(target: Path) -> str:

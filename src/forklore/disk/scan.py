@@ -103,7 +103,7 @@ def _rows_of(look: _Look, memory: _Memory, *, quickly: bool, tell: Callable[[int
     path = look.folder.path
     known = memory.take(path)
     rows: dict[str, Row] = {}
-    forks: dict[str, set[str]] = {}  # that are not recorded, by the chat that may have a link to them
+    forks: dict[str, set[str]] = {}  # by the chat that may have a link to them
     for name, stat in look.chats.items():
         row = known.get(name)
         if row is None or row[0] != stat.st_size or row[1] != stat.st_mtime_ns:
@@ -113,9 +113,8 @@ def _rows_of(look: _Look, memory: _Memory, *, quickly: bool, tell: Callable[[int
             memory.changed = True
             tell(len(rows) + 1)
         rows[name] = row
-        if row[_KIND] is None and (row[_MAIN_CHAT] is not None or "#" in name):
-            for parent in _may_link(name, row[_MAIN_CHAT], look):
-                forks.setdefault(parent, set()).add(name)
+        for parent in _may_link(name, row, look):
+            forks.setdefault(parent, set()).add(name)
     # Forks that SillyTavern named stand before their parents; this is for those that somebody named.
     for name, linked in forks.items():
         if name in rows and not linked <= set(rows[name][_FORKS]):
@@ -125,14 +124,15 @@ def _rows_of(look: _Look, memory: _Memory, *, quickly: bool, tell: Callable[[int
     return rows
 
 
-def _may_link(fork: str, main_chat: str | None, look: _Look) -> Iterable[str]:
-    """Return the chats whose links tell what is not recorded of *fork*.
+def _may_link(fork: str, row: Row, look: _Look) -> Iterable[str]:
+    """Return the chats whose links tell what *fork* itself does not: where it was made, or even its parent.
 
     No other chat is searched for links, because that takes as long as reading it.
     """
-    if main_chat is not None:
-        return {main_chat, names.sanitise(main_chat)}
-    return look.chats if names.kind_from_name(fork) else ()
+    main_chat = row[_MAIN_CHAT]
+    if main_chat is None:
+        return look.chats if names.kind_from_name(fork) else ()
+    return {main_chat, names.sanitise(main_chat)} if row[_KIND] is None else ()
 
 
 def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: set[str] | None) -> Row | None:

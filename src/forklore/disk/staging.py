@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forklore.disk.disk import Disk, fingerprint_at
 from forklore.disk.files import ContextChanged, OpenFile
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 Content = tuple[tuple[int, str], ...]
-"""A file as consecutive segments: how long each one is, and its SHA-256."""
+"""A file as consecutive segments: how long each one is, and its SHA-256; an empty digest stands for any content."""
 
 _STAND_IN = b"0" * 64
+_HASHED_AT_ONCE = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +80,27 @@ class Stager:
         self._pool.shutdown(wait=True)
 
     def begin(
-        self, path: Path, pieces: tuple[Piece, ...], sources: Mapping[str, OpenFile], like: os.stat_result | None
+        self,
+        path: Path,
+        pieces: tuple[Piece, ...],
+        sources: Mapping[str, OpenFile],
+        like: os.stat_result | None,
+        *,
+        prove: bool = True,
     ) -> Future[Staged]:
-        """Begin writing a file, with mode and owner of *like*."""
+        """Begin writing a file, with mode and owner of *like*; without *prove*, copied ranges get no digest."""
         # All digests are begun before the files that wait for them, so that the pool cannot run dry.
         for piece in pieces:
             if isinstance(piece, DigestOf):
-                self._digest(piece.pieces, sources)
-            elif isinstance(piece, Range):
-                self._digest((piece,), sources)
+                self.begin_digest(piece.pieces, sources)
+            elif isinstance(piece, Range) and prove:
+                self.begin_digest((piece,), sources)
         return self._pool.submit(self._write, path, pieces, sources, like)
 
-    def _digest(self, pieces: tuple[Bytes | Range, ...], sources: Mapping[str, OpenFile]) -> Future[str]:
+    def begin_digest(self, pieces: tuple[Bytes | Range, ...], sources: Mapping[str, OpenFile]) -> None:
+        """Begin to work out a digest that some file will ask for."""
         if pieces not in self._digests:
             self._digests[pieces] = self._pool.submit(_hash, pieces, sources)
-        return self._digests[pieces]
 
     def _write(
         self, path: Path, pieces: tuple[Piece, ...], sources: Mapping[str, OpenFile], like: os.stat_result | None
@@ -137,12 +144,19 @@ class Stager:
                     segments.append((len(small), hashlib.sha256(small).hexdigest()))
                     small = b""
                 if piece.end > piece.start:
-                    segments.append((piece.end - piece.start, self._digests[(piece,)].result()))
+                    proof = self._digests.get((piece,))
+                    segments.append((piece.end - piece.start, proof.result() if proof else ""))
             else:
                 small += piece.data if isinstance(piece, Bytes) else self._digests[piece.pieces].result().encode()
         if small:
             segments.append((len(small), hashlib.sha256(small).hexdigest()))
         return tuple(segments)
+
+
+def _add(digest: Any, file: OpenFile, start: int, end: int) -> None:
+    """Add a byte range to a digest, in large pieces: between two of them the interpreter may be busy elsewhere."""
+    for chunk in file.chunks(start, end, size=_HASHED_AT_ONCE):
+        digest.update(chunk)
 
 
 def _hash(pieces: tuple[Bytes | Range, ...], sources: Mapping[str, OpenFile]) -> str:
@@ -151,8 +165,7 @@ def _hash(pieces: tuple[Bytes | Range, ...], sources: Mapping[str, OpenFile]) ->
         if isinstance(piece, Bytes):
             digest.update(piece.data)
         else:
-            for chunk in sources[piece.path].chunks(piece.start, piece.end):
-                digest.update(chunk)
+            _add(digest, sources[piece.path], piece.start, piece.end)
     return digest.hexdigest()
 
 
@@ -171,10 +184,10 @@ def content_is(file: OpenFile, content: Content) -> bool:
         return False
     start = 0
     for length, expected in content:
-        digest = hashlib.sha256()
-        for chunk in file.chunks(start, start + length):
-            digest.update(chunk)
-        if digest.hexdigest() != expected:
-            return False
+        if expected:
+            digest = hashlib.sha256()
+            _add(digest, file, start, start + length)
+            if digest.hexdigest() != expected:
+                return False
         start += length
     return True

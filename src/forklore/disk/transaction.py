@@ -13,8 +13,8 @@ Order, and why (the invariants are in docs/design/crash-safety.md):
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,9 @@ from forklore.disk.staging import Stager, prepare_edit
 from forklore.errors import ForkloreError
 from forklore.formats.json_text import NotJson
 from forklore.log.operations import Operation, OperationLog
-from forklore.model.plan import EditFile, Fingerprint, LineEdit, Plan
+from forklore.model.plan import Bytes, Change, EditFile, Fingerprint, LineEdit, Plan, Range
 
-__all__ = ["FOLDER", "Applied", "Transactions"]
+__all__ = ["FOLDER", "Applied", "Run", "Transactions"]
 
 _ATTEMPTS = 5  # a writer that replaces a file five times while we look is not going to pause for us
 
@@ -60,38 +60,14 @@ class Transactions:
 
     # --- applying -------------------------------------------------------------------------------------------------
 
-    def apply(
-        self,
-        plan: Plan,
-        *,
-        operation_id: str,
-        when: str,
-        sources: Mapping[str, OpenFile] | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> Applied:
-        """Carry out *plan* wholly or not at all; *sources* are the files it was made from, still open."""
-        run = _Run(self, operation_id)
-        journal: dict[str, Any] | None = None
+    @contextmanager
+    def begin(self, operation_id: str, progress: Callable[[int], None] | None = None) -> Iterator[Run]:
+        """Begin an operation; leaving the block without having applied a plan leaves no trace of it."""
+        run = Run(self, operation_id, progress)
         try:
-            staged = run.stage(plan, when, dict(sources or {}), progress)
-            for file in (sources or {}).values():
-                file.close()  # Windows replaces no file that somebody has open
-            run.folder.write_journal(staged)
-            journal = staged
-            run.publish(journal, plan.unchanged)
-        except BaseException as error:
-            try:
-                committed = run.settle(journal)
-            except OSError as second:
-                if not isinstance(error, Exception):
-                    raise error from second
-                raise left_over(second) from error
-            if committed is None:
-                raise_translated(error, plan, run.working_on)
-            if not isinstance(error, OSError):
-                raise
-            return committed  # past the commit nothing is taken back, whatever the disk said
-        return run.finish(journal)
+            yield run
+        finally:
+            run.abandon()
 
     # --- recovery -------------------------------------------------------------------------------------------------
 
@@ -115,35 +91,74 @@ class Transactions:
         Raises ``ForkloreError`` when the disk does not let us: nothing new should be begun on top of it.
         """
         try:
-            return [sentence for name in self._leftovers() for sentence in _Run(self, name).recover()]
+            return [sentence for name in self._leftovers() for sentence in Run(self, name).recover()]
         except OSError as error:
             raise left_over(error) from error
 
 
-class _Run:
+class Run:
     """One operation on its way: its staging folder and what it has published so far."""
 
-    def __init__(self, home: Transactions, operation_id: str) -> None:
+    def __init__(self, home: Transactions, operation_id: str, progress: Callable[[int], None] | None = None) -> None:
+        """Speak of the operation *operation_id*; nothing is touched yet."""
         self._root, self._disk, self._log = home.root, home.disk, home.log
         self._trash = home.root / FOLDER / "trash"
         self._publisher = Publisher(home.root, self._trash, home.disk)
-        self.folder = OperationFolder(home.root, operation_id, home.disk)
+        self._folder = OperationFolder(home.root, operation_id, home.disk)
+        self._preparation = Preparation(self._folder, self._publisher, home.disk, progress)
+        self._is_over = False
         self.id = operation_id
         self.working_on = ""
 
-    def stage(
+    # --- applying -------------------------------------------------------------------------------------------------
+
+    def stage_ahead(
         self,
-        plan: Plan,
-        when: str,
+        changes: Sequence[Change],
+        digests: Sequence[tuple[Bytes | Range, ...]],
         sources: dict[str, OpenFile],
-        progress: Callable[[int], None] | None,
-    ) -> dict[str, Any]:
-        """Write all new content aside and return the journal that describes the operation."""
-        preparation = Preparation(self.folder, self._publisher, self._disk)
+    ) -> None:
+        """Begin to write what the plan is going to ask for, while it is still being made and checked."""
+        with suppress(OSError, ForkloreError, NotJson):  # whatever fails will fail again, and be told, with the plan
+            self._preparation.stage_ahead(changes, digests, sources)
+
+    def apply(self, plan: Plan, *, when: str, sources: dict[str, OpenFile] | None = None) -> Applied:
+        """Carry out *plan* wholly or not at all; *sources* are the files it was made from, still open."""
+        self._is_over = True
+        journal: dict[str, Any] | None = None
         try:
-            changes = preparation.stage(plan, sources, progress)
+            staged = self._stage(plan, when, dict(sources or {}))
+            for file in (sources or {}).values():
+                file.close()  # Windows replaces no file that somebody has open
+            self._folder.write_journal(staged)
+            journal = staged
+            self._publish(journal, plan.unchanged)
+        except BaseException as error:
+            try:
+                committed = self._settle(journal)
+            except OSError as second:
+                raise left_over(second) from error
+            if committed is None:
+                raise_translated(error, plan, self.working_on)
+            if not isinstance(error, OSError):
+                raise
+            return committed  # past the commit nothing is taken back, whatever the disk said
+        return self._finish(journal)
+
+    def abandon(self) -> None:
+        """Forget what was staged ahead for a plan that did not come."""
+        if not self._is_over:
+            self._is_over = True
+            self._preparation.close()
+            with suppress(OSError):  # it goes at the next start
+                self._folder.remove(is_logged=False)
+
+    def _stage(self, plan: Plan, when: str, sources: dict[str, OpenFile]) -> dict[str, Any]:
+        """Write all new content aside and return the journal that describes the operation."""
+        try:
+            changes = self._preparation.stage(plan, sources)
         finally:
-            self.working_on = preparation.working_on
+            self.working_on = self._preparation.working_on
         return {
             "format": FORMAT,
             "id": self.id,
@@ -158,7 +173,7 @@ class _Run:
 
     # --- publishing and taking back -------------------------------------------------------------------------------
 
-    def publish(self, journal: dict[str, Any], unchanged: tuple[tuple[str, Fingerprint], ...]) -> None:
+    def _publish(self, journal: dict[str, Any], unchanged: tuple[tuple[str, Fingerprint], ...]) -> None:
         """Publish the changes up to the commit; the commit itself only while nothing that was read has changed."""
         for number, change in enumerate(journal["changes"][: journal["commit"] + 1]):
             self.working_on = change["path"]
@@ -169,26 +184,26 @@ class _Run:
                         raise ContextChanged(f"{name!r} changed while the {journal['kind']} was being made.")
             self._publisher.publish(change)
 
-    def is_committed(self, journal: dict[str, Any]) -> bool:
+    def _is_committed(self, journal: dict[str, Any]) -> bool:
         """Whether the operation got past its commit before it was interrupted."""
         return self._publisher.is_published(journal["changes"][journal["commit"]])
 
-    def settle(self, journal: dict[str, Any] | None) -> Applied | None:
+    def _settle(self, journal: dict[str, Any] | None) -> Applied | None:
         """Finish the operation if it got past its commit, else take it back and return None."""
-        if journal is not None and self.is_committed(journal):
-            return self.finish(journal)
-        self.take_back(journal)
+        if journal is not None and self._is_committed(journal):
+            return self._finish(journal)
+        self._take_back(journal)
         return None
 
-    def take_back(self, journal: dict[str, Any] | None) -> None:
+    def _take_back(self, journal: dict[str, Any] | None) -> None:
         """Leave no trace: remove what was published before the commit, then what was staged."""
         for change in reversed(journal["changes"][: journal["commit"] + 1] if journal else []):
             self._publisher.take_back(change)
-        self.folder.remove(is_logged=False)
+        self._folder.remove(is_logged=False)
 
     # --- after the commit -----------------------------------------------------------------------------------------
 
-    def finish(self, journal: dict[str, Any]) -> Applied:
+    def _finish(self, journal: dict[str, Any]) -> Applied:
         """Make what follows the commit on the files as they are now, and close the operation."""
         commit, pending, made = journal["commit"], [], []
         for number, change in enumerate(journal["changes"]):
@@ -214,12 +229,12 @@ class _Run:
             notes=journal["notes"],
         )
         try:
-            self.folder.write_log(self._log.path(self.id), operation.to_json())
+            self._folder.write_log(self._log.path(self.id), operation.to_json())
         except OSError as error:
             # The journal stays, so the next start closes the operation; it is done all the same.
             return Applied(operation.with_pending(f"log: {error}"))
         with suppress(OSError):  # the log counts; what is left is removed at the next start
-            self.folder.remove(is_logged=True)
+            self._folder.remove(is_logged=True)
         return Applied(operation)
 
     def _follow(self, change: dict[str, Any], journal: dict[str, Any]) -> None:
@@ -243,19 +258,20 @@ class _Run:
             prepared = prepare_edit(EditFile(change["path"], edits), file)
             if prepared is None:
                 return True  # done already; the inverse in the journal stands
-            aside = self.folder.aside(target, 1000 + attempt)
+            aside = self._folder.aside(target, 1000 + attempt)
             self._disk.remove(aside)
-            staged = stager.begin(aside, prepared.pieces, {change["path"]: file}, file.stat).result()
+            writing = stager.begin(aside, prepared.pieces, {change["path"]: file}, file.stat, prove=False)
+            staged = writing.result()
             expected = file.fingerprint
         change |= {
-            "staged": self.folder.name_of(staged.path),
+            "staged": self._folder.name_of(staged.path),
             "mine": staged.fingerprint.to_json(),
             "content": [list(segment) for segment in staged.content],
             "expected": expected.to_json(),
             "inverse": [edit.to_json() for edit in prepared.inverse],
         }
         # Should we die right after the swap, the inverse must be the one of this swap, and a save must be found.
-        self.folder.write_journal(journal)
+        self._folder.write_journal(journal)
         return self._publisher.swapper.swap(change)
 
     def _was_made_after_all(self, change: dict[str, Any]) -> bool:
@@ -271,21 +287,21 @@ class _Run:
 
     def recover(self) -> list[str]:
         """Finish or take back what was interrupted; return a sentence about it."""
-        self.folder.find_elsewhere()
+        self._folder.find_elsewhere()
         try:
-            journal = self.folder.read_journal()
+            journal = self._folder.read_journal()
         except JournalUnreadable as error:
             self._disk.make_folder(self._trash)
-            self._disk.rename_new(self.folder.path, self._trash / f"{self.id}-unreadable")
+            self._disk.rename_new(self._folder.path, self._trash / f"{self.id}-unreadable")
             return [f"The journal of an interrupted operation cannot be read ({error}); it went to the trash."]
         if journal is None or is_there(self._log.path(self.id)):
-            self.folder.remove(is_logged=True)  # never begun, or over: only the tidying was interrupted
+            self._folder.remove(is_logged=True)  # never begun, or over: only the tidying was interrupted
             return []
         what = f"the interrupted {journal['kind']} of {journal['chat']}"
         if self._publisher.is_lost(journal["changes"][journal["commit"]]):
-            self.folder.remove(is_logged=False)
+            self._folder.remove(is_logged=False)
             return [f"Dropped {what}: what it made is not there any more."]
-        return [f"Took back {what}." if self.settle(journal) is None else f"Finished {what}."]
+        return [f"Took back {what}." if self._settle(journal) is None else f"Finished {what}."]
 
 
 _KEPT = ("do", "path", "role", "edits", "inverse", "content", "item")

@@ -39,10 +39,12 @@ RECORD_VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class ForkFiles:
-    """The files of a fork, by their path in the workspace."""
+    """The names of a fork, and its files by their path in the workspace."""
 
     address: str
     """How the new chat is addressed."""
+    chat_name: str
+    clone_name: str | None
     parent: str
     chat: str
     book: str | None
@@ -99,7 +101,7 @@ def plan_fork(draft: Draft, report: Report, files: ForkFiles) -> Plan:
         # First of what follows: SillyTavern cannot open a group chat that its group does not list.
         listed = LineEdit(None, Append(("chats",), encode(point.chat_name)))
         changes.append(EditFile(files.group, (listed,), role="group entry"))
-    changes.append(EditFile(files.parent, _parent_edits(draft), role="link"))
+    changes.append(_parent_change(point.kind, point.at, draft.parent.metadata, files))
     return Plan(
         kind=point.kind,
         chat=files.address,
@@ -110,18 +112,30 @@ def plan_fork(draft: Draft, report: Report, files: ForkFiles) -> Plan:
     )
 
 
-def _parent_edits(draft: Draft) -> tuple[LineEdit, ...]:
+def plan_ahead(
+    kind: str, at: int, chat: Chat, files: ForkFiles, *, book_size: int
+) -> tuple[tuple[Change, ...], tuple[tuple[Range, ...], ...]]:
+    """Return changes and digests that the plan of this fork will ask for, if the lorebook says nothing against it.
+
+    A guess: what the plan does not ask for in the end is never published.
+    """
+    changes: list[Change] = [_parent_change(kind, at, chat.metadata, files)]
+    if files.clone is not None and files.book is not None and at == chat.last:
+        changes.append(CreateFile(files.clone, (Range(files.book, 0, book_size),)))
+    return tuple(changes), ((Range(files.parent, chat.span(0)[0], chat.span(at)[1]),),)
+
+
+def _parent_change(kind: str, at: int, metadata: Mapping[str, Any], files: ForkFiles) -> EditFile:
     """Return the link that SillyTavern itself would write, and the entry in our map."""
-    point = draft.point
-    name = encode(point.chat_name)
+    name = encode(files.chat_name)
     link: Edit = Put(("extra", "bookmark_link"), name)
-    if point.kind == "branch":
+    if kind == "branch":
         link = Append(("extra", "branches"), name)
-    edits = [LineEdit(point.at, link)]
-    if point.clone_name is not None and _has_place_for_map(draft.parent.metadata):
-        mapped = Put(("chat_metadata", *MAP_PATH, point.chat_name), encode(point.clone_name))
+    edits = [LineEdit(at, link)]
+    if files.clone_name is not None and _has_place_for_map(metadata):
+        mapped = Put(("chat_metadata", *MAP_PATH, files.chat_name), encode(files.clone_name))
         edits.append(LineEdit(HEADER, mapped))
-    return tuple(edits)
+    return EditFile(files.parent, tuple(edits), role="link")
 
 
 def _has_place_for_map(metadata: Mapping[str, Any]) -> bool:

@@ -38,7 +38,7 @@ def names(made: ForkMade) -> tuple[str, str | None]:
 
 class TestNames:
     @pytest.mark.req(55, 82)
-    def test_a_fork_without_a_name_is_numbered_like_sillytavern_does(self, tmp_path: Path):
+    def test_a_fork_without_a_name_is_numbered_like_sillytavern_does(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
 
         made = [workspace.checkpoint("Mira/Tale"), workspace.checkpoint("Mira/Tale"), workspace.branch("Mira/Tale")]
@@ -61,7 +61,9 @@ class TestNames:
             ("До бури", "До бури", "Lore__CP_До_бури"),
         ],
     )
-    def test_a_typed_name_is_taken_as_the_disk_will_have_it(self, typed: str, chat: str, book: str, tmp_path: Path):
+    def test_a_typed_name_is_taken_as_the_disk_will_have_it(
+        self, typed: str, chat: str, book: str, tmp_path: Path
+    ) -> None:
         made = tale(tmp_path).checkpoint("Mira/Tale", name=typed)
 
         assert names(made) == (chat, book)
@@ -69,14 +71,14 @@ class TestNames:
         assert OpenChat(tmp_path, "Mira/Tale").messages[3]["extra"]["bookmark_link"] == chat
 
     @pytest.mark.req(58)
-    def test_a_long_label_is_cut(self, tmp_path: Path):
+    def test_a_long_label_is_cut(self, tmp_path: Path) -> None:
         made = tale(tmp_path).checkpoint("Mira/Tale", name="x" * 80)
 
         assert names(made) == ("x" * 80, "Lore__CP_" + "x" * 50)
 
     @pytest.mark.req(33, 59)
     @pytest.mark.parametrize("taken", ["Tale", "tale", "TALE", "Anchor", "anchor "])
-    def test_a_taken_name_is_refused(self, taken: str, tmp_path: Path):
+    def test_a_taken_name_is_refused(self, taken: str, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         workspace.checkpoint("Mira/Tale", name="Anchor")
         before = read_workspace(tmp_path)
@@ -88,7 +90,7 @@ class TestNames:
 
     @pytest.mark.req(33)
     @pytest.mark.parametrize("name", ["CON", "..", "///", "x" * 236, "界" * 79])
-    def test_an_impossible_name_is_refused(self, name: str, tmp_path: Path):
+    def test_an_impossible_name_is_refused(self, name: str, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         before = read_workspace(tmp_path)
 
@@ -98,7 +100,7 @@ class TestNames:
         assert read_workspace(tmp_path) == before
 
     @pytest.mark.req(59)
-    def test_a_taken_lorebook_is_never_overwritten(self, tmp_path: Path):
+    def test_a_taken_lorebook_is_never_overwritten(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         write_workspace(tmp_path, {"worlds/Lore__CP_Anchor.json": b"mine", "worlds/lore__cp_ANCHOR_2.json": b"too"})
 
@@ -108,7 +110,7 @@ class TestNames:
         assert (tmp_path / "worlds/Lore__CP_Anchor.json").read_bytes() == b"mine"
 
     @pytest.mark.req(55, 93)
-    def test_a_fork_of_a_fork_does_not_pile_up_marks(self, tmp_path: Path):
+    def test_a_fork_of_a_fork_does_not_pile_up_marks(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         first = workspace.checkpoint("Mira/Tale", name="One")
 
@@ -117,7 +119,7 @@ class TestNames:
         assert names(second) == ("One - Branch #1", "Lore__BR_Branch_1")
         assert OpenChat(tmp_path, second.chat).metadata["main_chat"] == "One"
 
-    def test_a_setting_gives_other_names(self, tmp_path: Path):
+    def test_a_setting_gives_other_names(self, tmp_path: Path) -> None:
         settings = {"names": {"checkpoint": "★{n} {parent}"}}
         tale(tmp_path)
         write_workspace(tmp_path, {".forklore/settings.json": json.dumps(settings).encode()})
@@ -130,7 +132,7 @@ class TestNames:
 class TestRefusals:
     @pytest.mark.req(10, 11, 33, 34, 106)
     @pytest.mark.parametrize("at", [-1, 4, 10**9])
-    def test_a_message_that_is_not_there_is_refused_and_nothing_made(self, at: int, tmp_path: Path):
+    def test_a_message_that_is_not_there_is_refused_and_nothing_made(self, at: int, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         before = read_workspace(tmp_path)
 
@@ -148,7 +150,7 @@ class TestRefusals:
     @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
     def test_a_fork_that_cannot_be_isolated_is_not_made(
         self, kind: str, content: bytes | None, code: str, tmp_path: Path
-    ):
+    ) -> None:
         workspace = tale(tmp_path)
         book = tmp_path / "worlds/Lore.json"
         book.unlink() if content is None else book.write_bytes(content)
@@ -161,7 +163,7 @@ class TestRefusals:
         assert read_workspace(tmp_path) == before
 
     @pytest.mark.req(28, 29, 32, 33, 151)
-    def test_several_reasons_are_one_refusal_with_all_of_them(self, tmp_path: Path):
+    def test_several_reasons_are_one_refusal_with_all_of_them(self, tmp_path: Path) -> None:
         files = recap_story("Tale", "Lore")
         write_workspace(tmp_path, files)
         chat = OpenChat(tmp_path, "Mira/Tale")
@@ -181,7 +183,7 @@ class TestRefusals:
         ]
 
     @pytest.mark.req(27)
-    def test_what_only_warns_lets_the_fork_pass(self, tmp_path: Path):
+    def test_what_only_warns_lets_the_fork_pass(self, tmp_path: Path) -> None:
         workspace = forklore.open(write_workspace(tmp_path, recap_story("Tale", "Lore")))
 
         made = workspace.checkpoint("Mira/Tale")
@@ -189,7 +191,7 @@ class TestRefusals:
         assert [finding.code for finding in made.warnings] == ["NO_SCENE_BREAK", "NO_SCENE_RECAP", "NO_RUNNING_RECAP"]
 
     @pytest.mark.parametrize("swipe", [2, 9, -1])
-    def test_a_swipe_that_is_not_there_is_a_bad_request(self, swipe: int, tmp_path: Path):
+    def test_a_swipe_that_is_not_there_is_a_bad_request(self, swipe: int, tmp_path: Path) -> None:
         workspace = tale(tmp_path, stories.swiped("One.", "Two."))
         before = read_workspace(tmp_path)
 
@@ -199,11 +201,11 @@ class TestRefusals:
         assert read_workspace(tmp_path) == before
 
     @pytest.mark.parametrize("swipe", [1, 5])
-    def test_a_message_without_swipes_has_only_the_first(self, swipe: int, tmp_path: Path):
+    def test_a_message_without_swipes_has_only_the_first(self, swipe: int, tmp_path: Path) -> None:
         with pytest.raises(NoSuchSwipe):
             tale(tmp_path).branch("Mira/Tale", swipe=swipe)
 
-    def test_the_shown_swipe_is_the_head(self, tmp_path: Path):
+    def test_the_shown_swipe_is_the_head(self, tmp_path: Path) -> None:
         made = tale(tmp_path, stories.swiped("One.", "Two.", shown=1)).branch("Mira/Tale", swipe=1)
 
         assert made.lorebook_source == "live"
@@ -220,7 +222,7 @@ class TestRefusals:
     @pytest.mark.parametrize("show_last_scene", [False, True])
     def test_a_broken_line_that_is_needed_is_told_without_a_traceback(
         self, broken: bytes, show_last_scene: bool, tmp_path: Path
-    ):
+    ) -> None:
         data = stories.chat_bytes({}, stories.conversation(2)) + b"\n" + broken
         workspace = forklore.open(write_workspace(tmp_path, {"chats/Mira/Tale.jsonl": data}))
 
@@ -230,7 +232,7 @@ class TestRefusals:
         assert refused.value.code == "CHAT_DAMAGED"
 
     @pytest.mark.parametrize("show_last_scene", [False, True])
-    def test_a_broken_line_before_a_sound_head_is_copied_or_told(self, show_last_scene: bool, tmp_path: Path):
+    def test_a_broken_line_before_a_sound_head_is_copied_or_told(self, show_last_scene: bool, tmp_path: Path) -> None:
         broken = b'{"extra":{"auto_recap_memory":{"scene_break":true'
         end = stories.line(stories.message("The end.", is_system=True))
         data = stories.chat_bytes({}, stories.conversation(2)) + b"\n" + broken + b"\n" + end
@@ -242,8 +244,46 @@ class TestRefusals:
         assert refused.value.code == "CHAT_DAMAGED"
 
 
+class TestLargeStories:
+    """The disk may begin with large files before the lorebook is checked; nobody must notice."""
+
+    def large(self, root: Path, *operations: Json) -> Forklore:
+        messages = [stories.message(f"Turn {number}. " + "x" * 2000) for number in range(1500)]
+        entries = [stories.entry(0, "Mira", "y" * 100_000), stories.queue(operations)]
+        files = stories.solo_files("Tale", {"world_info": "Lore"}, messages, books={"Lore": stories.lorebook(entries)})
+        return forklore.open(write_workspace(root, files), disk=HastyDisk())
+
+    @pytest.mark.req(74, 75)
+    @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
+    @pytest.mark.parametrize("at", [None, 1499, 700, 0])
+    def test_are_forked_like_small_ones(self, kind: str, at: int | None, tmp_path: Path) -> None:
+        workspace = self.large(tmp_path)
+        before = read_workspace(tmp_path)
+
+        made = getattr(workspace, kind)("Mira/Tale", at=at)
+
+        after = read_workspace(tmp_path)
+        lines = before["chats/Mira/Tale.jsonl"].split(b"\n")
+        assert after[f"chats/{made.chat}.jsonl"].split(b"\n")[1:] == lines[1 : (1499 if at is None else at) + 2]
+        assert after[f"worlds/{made.lorebook}.json"] == before["worlds/Lore.json"]
+        workspace.undo()
+        assert read_workspace(tmp_path) == before
+
+    @pytest.mark.req(33)
+    def test_leave_no_trace_when_they_are_refused(self, tmp_path: Path) -> None:
+        workspace = self.large(tmp_path, stories.operation())
+        before = read_workspace(tmp_path)
+
+        with pytest.raises(ForkBlocked):
+            workspace.checkpoint("Mira/Tale")
+
+        assert read_workspace(tmp_path) == before
+        left = [path for path in (tmp_path / ".forklore").rglob("*") if path.is_file() and path.name != "lock"]
+        assert left == []
+
+
 class TestDryRun:
-    def test_shows_the_plan_and_changes_nothing(self, tmp_path: Path):
+    def test_shows_the_plan_and_changes_nothing(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         before = read_workspace(tmp_path)
 
@@ -259,7 +299,7 @@ class TestDryRun:
         assert read_workspace(tmp_path) == before
         assert not (tmp_path / ".forklore").exists()
 
-    def test_is_refused_like_the_fork_itself(self, tmp_path: Path):
+    def test_is_refused_like_the_fork_itself(self, tmp_path: Path) -> None:
         with pytest.raises(ForkBlocked):
             tale(tmp_path).plan("checkpoint", "Mira/Tale", at=99)
 
@@ -267,7 +307,7 @@ class TestDryRun:
 class TestOneAtATime:
     @pytest.mark.req(95, 96, 99)
     @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
-    def test_a_second_request_is_refused_while_the_first_runs(self, kind: str, tmp_path: Path):
+    def test_a_second_request_is_refused_while_the_first_runs(self, kind: str, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         before = read_workspace(tmp_path)
 
@@ -278,7 +318,7 @@ class TestOneAtATime:
         assert read_workspace(tmp_path) == before
 
     @pytest.mark.req(97)
-    def test_the_lock_is_released_after_success_and_after_a_refusal(self, tmp_path: Path):
+    def test_the_lock_is_released_after_success_and_after_a_refusal(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         workspace.checkpoint("Mira/Tale")
         with pytest.raises(ForkBlocked):
@@ -289,7 +329,7 @@ class TestOneAtATime:
         assert workspace.checkpoint("Mira/Tale").kind == "checkpoint"
 
     @pytest.mark.req(101, 105, 158)
-    def test_rapid_requests_that_wait_all_make_their_own_fork(self, tmp_path: Path):
+    def test_rapid_requests_that_wait_all_make_their_own_fork(self, tmp_path: Path) -> None:
         tale(tmp_path)
         made: list[ForkMade] = []
 
@@ -308,7 +348,7 @@ class TestOneAtATime:
         assert len(parent.metadata["auto_recap"]["checkpoint_lorebook_map"]) == 6
 
     @pytest.mark.req(101)
-    def test_a_second_checkpoint_of_a_message_leaves_the_first_in_the_tree(self, tmp_path: Path):
+    def test_a_second_checkpoint_of_a_message_leaves_the_first_in_the_tree(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         workspace.checkpoint("Mira/Tale", name="First")
 
@@ -337,7 +377,7 @@ class Meddler(Silent):
 class TestChangedMeanwhile:
     @pytest.mark.req(61, 98, 99)
     @pytest.mark.parametrize("path", ["chats/Mira/Tale.jsonl", "worlds/Lore.json"])
-    def test_a_file_that_changed_since_it_was_read_refuses_the_fork(self, path: str, tmp_path: Path):
+    def test_a_file_that_changed_since_it_was_read_refuses_the_fork(self, path: str, tmp_path: Path) -> None:
         tale(tmp_path)
         content = (tmp_path / path).read_bytes() + b" "
         expected = {**read_workspace(tmp_path), path: content}
@@ -357,7 +397,7 @@ class TestGroups:
 
     @pytest.mark.req(7, 87)
     @pytest.mark.parametrize("kind, at", [("checkpoint", 1), ("branch", None)])
-    def test_a_group_chat_is_forked_like_any_other_and_listed(self, kind: str, at: int | None, tmp_path: Path):
+    def test_a_group_chat_is_forked_like_any_other_and_listed(self, kind: str, at: int | None, tmp_path: Path) -> None:
         made = getattr(self.group(tmp_path), kind)("group:17/Night", at=at)
 
         name = made.chat.partition("/")[2]
@@ -367,7 +407,7 @@ class TestGroups:
         assert fork.metadata["main_chat"] == "Night"
         assert fork.metadata["world_info"] == made.lorebook != "Lore"
 
-    def test_the_group_file_keeps_its_layout(self, tmp_path: Path):
+    def test_the_group_file_keeps_its_layout(self, tmp_path: Path) -> None:
         workspace = self.group(tmp_path)
         before = (tmp_path / "groups/17.json").read_bytes()
 
@@ -376,7 +416,7 @@ class TestGroups:
         after = (tmp_path / "groups/17.json").read_bytes()
         assert after == before.replace(b'"Night"\n', b'"Night",\n        "Anchor"\n')
 
-    def test_a_chat_that_no_group_lists_is_refused(self, tmp_path: Path):
+    def test_a_chat_that_no_group_lists_is_refused(self, tmp_path: Path) -> None:
         workspace = self.group(tmp_path)
         (tmp_path / "groups/17.json").unlink()
         before = read_workspace(tmp_path)
@@ -391,7 +431,7 @@ class TestSettings:
     def write(self, root: Path, settings: Any) -> None:
         write_workspace(root, {".forklore/settings.json": json.dumps(settings).encode()})
 
-    def test_the_policy_can_be_kept_in_a_file(self, tmp_path: Path):
+    def test_the_policy_can_be_kept_in_a_file(self, tmp_path: Path) -> None:
         write_workspace(tmp_path, recap_story("Tale", "Lore"))
         self.write(tmp_path, {"policy": "strict", "requirements": {"NO_SCENE_BREAK": "warn"}})
 
@@ -400,7 +440,7 @@ class TestSettings:
         assert [finding.code for finding in report.errors] == ["NO_SCENE_RECAP", "NO_RUNNING_RECAP"]
         assert [finding.code for finding in report.warnings] == ["NO_SCENE_BREAK"]
 
-    def test_what_was_asked_for_counts_more_than_the_file(self, tmp_path: Path):
+    def test_what_was_asked_for_counts_more_than_the_file(self, tmp_path: Path) -> None:
         write_workspace(tmp_path, recap_story("Tale", "Lore"))
         self.write(tmp_path, {"policy": "strict"})
 
@@ -421,21 +461,21 @@ class TestSettings:
             {"names": "x"},
         ],
     )
-    def test_what_makes_no_sense_is_refused(self, settings: Any, tmp_path: Path):
+    def test_what_makes_no_sense_is_refused(self, settings: Any, tmp_path: Path) -> None:
         tale(tmp_path)
         self.write(tmp_path, settings)
 
         with pytest.raises(SettingsInvalid):
             forklore.open(tmp_path)
 
-    def test_what_is_no_json_is_refused(self, tmp_path: Path):
+    def test_what_is_no_json_is_refused(self, tmp_path: Path) -> None:
         tale(tmp_path)
         write_workspace(tmp_path, {".forklore/settings.json": b"{"})
 
         with pytest.raises(SettingsInvalid):
             forklore.open(tmp_path)
 
-    def test_a_policy_that_does_not_exist_is_a_bad_request(self, tmp_path: Path):
+    def test_a_policy_that_does_not_exist_is_a_bad_request(self, tmp_path: Path) -> None:
         tale(tmp_path)
 
         with pytest.raises(BadRequest):

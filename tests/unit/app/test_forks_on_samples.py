@@ -110,7 +110,7 @@ def idle(root: Path, chat: str) -> None:
 
 class TestAtTheHead:
     @pytest.mark.req(74, 76, 161)
-    def test_messages_are_the_bytes_of_the_parent(self, at_head: Made):
+    def test_messages_are_the_bytes_of_the_parent(self, at_head: Made) -> None:
         _, _, expected = at_head.before[at_head.parent].partition(b"\n")
 
         _, _, messages = at_head.new_chat.partition(b"\n")
@@ -118,7 +118,7 @@ class TestAtTheHead:
         assert messages == expected
 
     @pytest.mark.req(2, 37, 38, 39, 41, 42, 152)
-    def test_clone_has_the_bytes_of_the_book(self, at_head: Made):
+    def test_clone_has_the_bytes_of_the_book(self, at_head: Made) -> None:
         made = at_head.fork
 
         if made.original_lorebook is None:
@@ -132,7 +132,7 @@ class TestAtTheHead:
             assert made.entries == len(json.loads(original)["entries"])
 
     @pytest.mark.req(5, 6, 72, 80, 81, 85, 88)
-    def test_parent_differs_in_link_and_map_alone(self, at_head: Made):
+    def test_parent_differs_in_link_and_map_alone(self, at_head: Made) -> None:
         name = at_head.fork.chat.partition("/")[2]
         old_lines = at_head.before[at_head.parent].split(b"\n")
         new_lines = at_head.after[at_head.parent].split(b"\n")
@@ -153,7 +153,7 @@ class TestAtTheHead:
         assert set(changed) <= {0, at_head.fork.at + 1}
 
     @pytest.mark.req(6, 62, 87)
-    def test_no_other_file_changes(self, at_head: Made):
+    def test_no_other_file_changes(self, at_head: Made) -> None:
         new = {path_of(at_head.fork.chat), f"worlds/{at_head.fork.lorebook}.json"}
         touched = {path for path in at_head.after if at_head.before.get(path) != at_head.after[path]}
 
@@ -166,7 +166,7 @@ class TestAtTheHead:
         assert bool(groups) == at_head.fork.chat.startswith("group:")
 
     @pytest.mark.req(2, 40, 79, 94)
-    def test_fork_shares_no_file(self, at_head: Made):
+    def test_fork_shares_no_file(self, at_head: Made) -> None:
         root = at_head.forklore.root
         books = [header_of(content).get("world_info") for path, content in at_head.after.items() if "chats/" in path]
         new_files = [root / path for path in at_head.after if path not in at_head.before]
@@ -175,7 +175,7 @@ class TestAtTheHead:
         assert all(file.stat().st_nlink == 1 and not file.is_symlink() for file in new_files)
 
     @pytest.mark.req(4, 77, 78, 79, 93)
-    def test_metadata_is_the_parents_with_the_forks_own(self, at_head: Made):
+    def test_metadata_is_the_parents_with_the_forks_own(self, at_head: Made) -> None:
         metadata, old = header_of(at_head.new_chat), header_of(at_head.before[at_head.parent])
         name = at_head.fork.chat.partition("/")[2]
 
@@ -198,7 +198,7 @@ class TestAtTheHead:
         assert at_head.fork.left_out == ()
 
     @pytest.mark.req(3, 71)
-    def test_record_proves_what_the_fork_contains(self, at_head: Made):
+    def test_record_proves_what_the_fork_contains(self, at_head: Made) -> None:
         digests = at_head.record["digests"]
         _, _, messages = at_head.new_chat.partition(b"\n")
         book = at_head.after.get(f"worlds/{at_head.fork.lorebook}.json")
@@ -207,13 +207,13 @@ class TestAtTheHead:
         assert digests["lorebook"] == (hashlib.sha256(book).hexdigest() if book is not None else None)
 
     @pytest.mark.req(6)
-    def test_undo_restores_every_byte(self, at_head: Made):
+    def test_undo_restores_every_byte(self, at_head: Made) -> None:
         at_head.forklore.undo()
 
         assert read_workspace(at_head.forklore.root) == at_head.before
 
     @pytest.mark.req(6)
-    def test_undone_undo_brings_the_fork_back(self, at_head: Made):
+    def test_undone_undo_brings_the_fork_back(self, at_head: Made) -> None:
         undone = at_head.forklore.undo()
 
         at_head.forklore.undo(undone.operation)
@@ -232,7 +232,7 @@ class TestInThePast:
         return next(scene for scene in scenes if scene["message"] == past.fork.at)
 
     @pytest.mark.req(74, 75, 76, 161)
-    def test_messages_end_at_the_message(self, past: Made):
+    def test_messages_end_at_the_message(self, past: Made) -> None:
         expected = past.before[past.parent].split(b"\n")[1 : past.fork.at + 2]
 
         messages = past.new_chat.split(b"\n")[1:]
@@ -241,7 +241,7 @@ class TestInThePast:
         assert past.fork.messages == past.fork.at + 1
 
     @pytest.mark.req(134, 135, 156, 159)
-    def test_running_recap_has_the_versions_of_that_moment(self, past: Made):
+    def test_running_recap_has_the_versions_of_that_moment(self, past: Made) -> None:
         everything = header_of(past.before[past.parent])["auto_recap_running_scene_recaps"]
         recap = header_of(past.new_chat)["auto_recap_running_scene_recaps"]
         expected = [v for v in everything["versions"] if v["new_scene_index"] <= past.fork.at]
@@ -251,7 +251,7 @@ class TestInThePast:
         assert recap["chat_id"] == past.fork.chat.partition("/")[2]
 
     @pytest.mark.req(39, 135, 159, 163)
-    def test_book_has_exactly_the_entries_of_that_moment(self, past: Made, manifest: dict[str, Any]):
+    def test_book_has_exactly_the_entries_of_that_moment(self, past: Made, manifest: dict[str, Any]) -> None:
         entries = past.book(past.fork.lorebook)["entries"]
         story = [entry["uid"] for entry in entries.values() if entry["comment"] != "__operation_queue"]
 
@@ -263,7 +263,7 @@ class TestInThePast:
         assert past.fork.entries == len(entries)
 
     @pytest.mark.req(135, 159)
-    def test_entries_say_what_they_said_then(self, past: Made):
+    def test_entries_say_what_they_said_then(self, past: Made) -> None:
         message = json.loads(past.new_chat.split(b"\n")[-1])
         memory = message["extra"]["auto_recap_memory"]
         version = memory["scene_recap_metadata"][str(memory["scene_recap_current_index"])]
@@ -275,7 +275,7 @@ class TestInThePast:
             assert {key: now[key] for key in kept} == kept
 
     @pytest.mark.req(37, 41)
-    def test_fields_that_snapshots_lack_come_from_the_live_entry(self, past: Made):
+    def test_fields_that_snapshots_lack_come_from_the_live_entry(self, past: Made) -> None:
         live = past.book(past.fork.original_lorebook)["entries"]["10"]
 
         entry = past.book(past.fork.lorebook)["entries"]["10"]
@@ -287,7 +287,7 @@ class TestInThePast:
             assert entry[field] == live[field]
 
     @pytest.mark.req(49, 50, 135, 159)
-    def test_registries_and_their_cache_are_those_of_that_moment(self, past: Made, manifest: dict[str, Any]):
+    def test_registries_and_their_cache_are_those_of_that_moment(self, past: Made, manifest: dict[str, Any]) -> None:
         entries = past.book(past.fork.lorebook)["entries"]
         listed = {
             int(uid): entry["comment"].removeprefix("_registry_")
@@ -304,7 +304,7 @@ class TestInThePast:
         assert "REGISTRY_BROKEN" not in [finding.code for finding in past.fork.warnings]
 
     @pytest.mark.req(1, 5, 134, 135)
-    def test_nothing_later_is_in_any_file_of_the_fork(self, past: Made, manifest: dict[str, Any]):
+    def test_nothing_later_is_in_any_file_of_the_fork(self, past: Made, manifest: dict[str, Any]) -> None:
         parent = header_of(past.before[past.parent])
         later_messages = [json.loads(line)["mes"] for line in past.before[past.parent].split(b"\n")[past.fork.at + 2 :]]
         later_versions = [
@@ -325,7 +325,7 @@ class TestInThePast:
             assert json.dumps(later, ensure_ascii=False)[1:-1] not in texts
 
     @pytest.mark.req(6, 72, 130)
-    def test_parent_keeps_everything_but_gains_link_and_map(self, past: Made):
+    def test_parent_keeps_everything_but_gains_link_and_map(self, past: Made) -> None:
         old, new = past.before[past.parent].split(b"\n"), past.after[past.parent].split(b"\n")
         header, message = json.loads(new[0]), json.loads(new[past.fork.at + 1])
 
@@ -339,7 +339,7 @@ class TestInThePast:
                 assert past.after[path] == past.before[path]
 
     @pytest.mark.req(70)
-    def test_what_comes_from_the_present_is_named(self, past: Made):
+    def test_what_comes_from_the_present_is_named(self, past: Made) -> None:
         notes = ["note_depth", "note_interval", "note_position", "note_prompt", "note_role"]
 
         assert list(past.fork.carried_from_present) == ["chat_id_hash", *notes, "tainted", "variables"]
@@ -347,7 +347,7 @@ class TestInThePast:
         assert past.record["left_out"] == list(past.fork.left_out)
         assert "lastInContextMessageId" in past.fork.left_out or past.fork.at >= 65
 
-    def test_undo_restores_every_byte(self, past: Made):
+    def test_undo_restores_every_byte(self, past: Made) -> None:
         past.forklore.undo()
 
         assert read_workspace(past.forklore.root) == past.before
@@ -357,7 +357,7 @@ class TestOtherPlacesInThePast:
     @pytest.mark.parametrize("at, snapshot_at", [(15, 10), (30, 21), (67, 64)])
     def test_between_scenes_the_snapshot_before_counts(
         self, at: int, snapshot_at: int, sample: Sample, manifest: dict[str, Any]
-    ):
+    ) -> None:
         scenes = {scene["message"]: scene for scene in manifest["hollow_quay_clean"]["scene_breaks"]}
 
         made = fork(sample("hollow_quay_clean"), MAREN, "branch", at=at)
@@ -366,7 +366,7 @@ class TestOtherPlacesInThePast:
         uids = [entry["uid"] for entry in entries if entry["comment"] != "__operation_queue"]
         assert uids == scenes[snapshot_at]["snapshot_uids"]
 
-    def test_before_the_first_scene_the_book_is_of_the_present_and_says_so(self, sample: Sample):
+    def test_before_the_first_scene_the_book_is_of_the_present_and_says_so(self, sample: Sample) -> None:
         made = fork(sample("hollow_quay_clean"), MAREN, "checkpoint", at=5)
 
         assert made.fork.lorebook_source == "present"
@@ -376,7 +376,7 @@ class TestOtherPlacesInThePast:
         assert made.record["running_recap_version"] is None
         assert made.record["has_running_recap"] is False
 
-    def test_last_scene_can_be_shown_again(self, sample: Sample):
+    def test_last_scene_can_be_shown_again(self, sample: Sample) -> None:
         made = fork(sample("hollow_quay_clean"), MAREN, "checkpoint", at=21, show_last_scene=True)
 
         messages = [json.loads(line) for line in made.new_chat.split(b"\n")[1:]]
@@ -388,7 +388,7 @@ class TestOtherPlacesInThePast:
 
 class TestTheSelectedVersion:
     @pytest.mark.req(67, 73, 133)
-    def test_selection_of_an_older_version_is_kept(self, sample: Sample):
+    def test_selection_of_an_older_version_is_kept(self, sample: Sample) -> None:
         made = fork(sample("salvage_rights_clean"), ILSE, "checkpoint")
 
         recap = header_of(made.new_chat)["auto_recap_running_scene_recaps"]
@@ -398,7 +398,7 @@ class TestTheSelectedVersion:
         assert made.record["running_recap_versions"] == recap["versions"]
 
     @pytest.mark.req(73, 134)
-    def test_selection_survives_in_the_past_while_its_version_does(self, sample: Sample):
+    def test_selection_survives_in_the_past_while_its_version_does(self, sample: Sample) -> None:
         made = fork(sample("salvage_rights_clean"), ILSE, "branch", at=59)
 
         recap = header_of(made.new_chat)["auto_recap_running_scene_recaps"]
@@ -406,7 +406,7 @@ class TestTheSelectedVersion:
         assert [version["version"] for version in recap["versions"]] == [0, 1, 2, 3, 4, 5, 6]
 
     @pytest.mark.req(134)
-    def test_the_highest_kept_version_is_selected_where_the_selected_one_is_gone(self, sample: Sample):
+    def test_the_highest_kept_version_is_selected_where_the_selected_one_is_gone(self, sample: Sample) -> None:
         made = fork(sample("salvage_rights_clean"), ILSE, "branch", at=49)
 
         recap = header_of(made.new_chat)["auto_recap_running_scene_recaps"]
@@ -414,7 +414,7 @@ class TestTheSelectedVersion:
         assert [version["version"] for version in recap["versions"]] == [0, 1, 2, 3, 4]
 
     @pytest.mark.req(20)
-    def test_a_hidden_scene_break_is_none(self, opened: Callable[[str], Forklore]):
+    def test_a_hidden_scene_break_is_none(self, opened: Callable[[str], Forklore]) -> None:
         report = opened("salvage_rights_clean").check(ILSE, at=34)
 
         assert report.state.has_scene_break is False
@@ -424,7 +424,7 @@ class TestTheSelectedVersion:
 class TestABusyQueue:
     @pytest.mark.req(1, 12, 14, 15, 16, 33, 34, 99, 154, 157, 159)
     @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
-    def test_refuses_with_code_count_and_list_and_makes_nothing(self, kind: str, sample: Sample):
+    def test_refuses_with_code_count_and_list_and_makes_nothing(self, kind: str, sample: Sample) -> None:
         root = sample("salvage_rights_queue_busy")
         before = read_workspace(root)
 
@@ -443,7 +443,7 @@ class TestABusyQueue:
         assert read_workspace(root) == before
 
     @pytest.mark.req(18)
-    def test_waiting_makes_the_fork_once_the_queue_is_idle(self, sample: Sample):
+    def test_waiting_makes_the_fork_once_the_queue_is_idle(self, sample: Sample) -> None:
         root = sample("salvage_rights_queue_busy")
         waits = threading.Event()
 
@@ -466,7 +466,7 @@ class TestABusyQueue:
         assert (root / path_of(made.chat)).exists()
 
     @pytest.mark.req(18)
-    def test_a_wait_that_runs_out_is_refused(self, opened: Callable[[str], Forklore]):
+    def test_a_wait_that_runs_out_is_refused(self, opened: Callable[[str], Forklore]) -> None:
         with pytest.raises(ForkBlocked) as refused:
             opened("salvage_rights_queue_busy").checkpoint(ILSE, wait=0.01)
 
@@ -475,7 +475,7 @@ class TestABusyQueue:
 
 class TestTimedEffects:
     @pytest.mark.req(3, 4)
-    def test_known_effect_goes_on_under_the_clones_name(self, sample: Sample):
+    def test_known_effect_goes_on_under_the_clones_name(self, sample: Sample) -> None:
         made = fork(sample(REAL), MIRA, "checkpoint", name="Anchor")
 
         effects = header_of(made.new_chat)["timedWorldInfo"]
@@ -485,7 +485,7 @@ class TestTimedEffects:
         assert effect["hash"] != 6568490484769124
         assert {key: effect[key] for key in ("start", "end", "protected")} == {"start": 6, "end": 8, "protected": True}
 
-    def test_effect_that_began_later_is_left_out_in_the_past(self, sample: Sample):
+    def test_effect_that_began_later_is_left_out_in_the_past(self, sample: Sample) -> None:
         made = fork(sample(REAL), MIRA, "checkpoint", at=2)
 
         assert header_of(made.new_chat)["timedWorldInfo"] == {"sticky": {}, "cooldown": {}}
@@ -494,20 +494,20 @@ class TestTimedEffects:
 
 class TestPlainChats:
     @pytest.mark.parametrize("chat", [chat for name, chat in CHATS if name == REAL])
-    def test_users_without_recaps_read_nothing_of_recaps(self, chat: str, opened: Callable[[str], Forklore]):
+    def test_users_without_recaps_read_nothing_of_recaps(self, chat: str, opened: Callable[[str], Forklore]) -> None:
         report = opened(REAL).check(chat)
 
         assert report.valid
         assert {finding.code for finding in report.warnings} <= {"LOREBOOK_ALSO_ACTIVE"}
 
-    def test_book_that_is_active_elsewhere_is_a_warning(self, opened: Callable[[str], Forklore]):
+    def test_book_that_is_active_elsewhere_is_a_warning(self, opened: Callable[[str], Forklore]) -> None:
         report = opened(REAL).check(MIRA)
 
         assert [finding.code for finding in report.warnings] == ["LOREBOOK_ALSO_ACTIVE"]
         assert "additional lorebook of the character" in report.warnings[0].details
 
     @pytest.mark.req(54, 65)
-    def test_chat_without_a_book_is_forked_without_one(self, sample: Sample):
+    def test_chat_without_a_book_is_forked_without_one(self, sample: Sample) -> None:
         made = fork(sample(REAL), "Mira/Greeting", "branch")
 
         assert made.fork.lorebook is None

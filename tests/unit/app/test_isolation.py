@@ -54,7 +54,9 @@ KINDS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize("kind, options", KINDS)
 class TestAForkAndItsParent:
     @pytest.mark.req(40, 131, 132, 155, 160, 162)
-    def test_what_the_fork_does_never_shows_in_the_parent(self, kind: str, options: dict[str, Any], tmp_path: Path):
+    def test_what_the_fork_does_never_shows_in_the_parent(
+        self, kind: str, options: dict[str, Any], tmp_path: Path
+    ) -> None:
         made = getattr(begun(tmp_path), kind)("Mira/Tale", **options)
         before = everything(tmp_path, "Mira/Tale")
 
@@ -64,7 +66,9 @@ class TestAForkAndItsParent:
         assert "Elsewhere" not in json.dumps(before)
 
     @pytest.mark.req(40, 131, 132, 155, 160, 162)
-    def test_what_the_parent_does_never_shows_in_the_fork(self, kind: str, options: dict[str, Any], tmp_path: Path):
+    def test_what_the_parent_does_never_shows_in_the_fork(
+        self, kind: str, options: dict[str, Any], tmp_path: Path
+    ) -> None:
         made = getattr(begun(tmp_path), kind)("Mira/Tale", **options)
         before = everything(tmp_path, made.chat)
 
@@ -74,7 +78,7 @@ class TestAForkAndItsParent:
         assert "At home" not in json.dumps(before)
 
     @pytest.mark.req(126)
-    def test_each_chat_names_a_book_of_its_own(self, kind: str, options: dict[str, Any], tmp_path: Path):
+    def test_each_chat_names_a_book_of_its_own(self, kind: str, options: dict[str, Any], tmp_path: Path) -> None:
         made = getattr(begun(tmp_path), kind)("Mira/Tale", **options)
 
         fork, parent = OpenChat(tmp_path, made.chat), OpenChat(tmp_path, "Mira/Tale")
@@ -83,7 +87,9 @@ class TestAForkAndItsParent:
         assert made.lorebook != "Lore"
 
     @pytest.mark.req(6, 130)
-    def test_the_parent_is_whole_after_a_visit_to_the_fork(self, kind: str, options: dict[str, Any], tmp_path: Path):
+    def test_the_parent_is_whole_after_a_visit_to_the_fork(
+        self, kind: str, options: dict[str, Any], tmp_path: Path
+    ) -> None:
         workspace = begun(tmp_path)
         before = everything(tmp_path, "Mira/Tale")
         made = getattr(workspace, kind)("Mira/Tale", **options)
@@ -94,7 +100,7 @@ class TestAForkAndItsParent:
 
 class TestDivergence:
     @pytest.mark.req(133, 134, 156, 162)
-    def test_both_sides_count_their_own_versions(self, tmp_path: Path):
+    def test_both_sides_count_their_own_versions(self, tmp_path: Path) -> None:
         made = begun(tmp_path, scenes=5).checkpoint("Mira/Tale")
         go_on(tmp_path, "Mira/Tale", "Home 5", "Home 6")
         go_on(tmp_path, made.chat, "Away 5")
@@ -108,7 +114,7 @@ class TestDivergence:
         assert contents == ["Version 5, after Home 5", "Version 5, after Away 5"]
 
     @pytest.mark.req(164)
-    def test_the_same_number_in_two_timelines_is_not_the_same_message(self, tmp_path: Path):
+    def test_the_same_number_in_two_timelines_is_not_the_same_message(self, tmp_path: Path) -> None:
         made = begun(tmp_path).branch("Mira/Tale")
         go_on(tmp_path, "Mira/Tale", "Home")
         go_on(tmp_path, made.chat, "Away")
@@ -119,7 +125,7 @@ class TestDivergence:
         assert fork.messages[8]["extra"]["auto_recap_memory"]["scene_break_name"] == "Away"
 
     @pytest.mark.req(94, 155, 160)
-    def test_forks_of_one_message_are_independent_of_each_other(self, tmp_path: Path):
+    def test_forks_of_one_message_are_independent_of_each_other(self, tmp_path: Path) -> None:
         workspace = begun(tmp_path)
         made = [workspace.branch("Mira/Tale", at=4) for _ in range(3)]
         untouched = everything(tmp_path, made[2].chat)
@@ -132,7 +138,7 @@ class TestDivergence:
         assert len({fork.lorebook for fork in made}) == 3
 
     @pytest.mark.req(93, 94)
-    def test_a_line_of_forks_has_a_book_at_every_level(self, tmp_path: Path):
+    def test_a_line_of_forks_has_a_book_at_every_level(self, tmp_path: Path) -> None:
         workspace = begun(tmp_path)
         chats = ["Mira/Tale"]
         for level in range(4):
@@ -146,7 +152,7 @@ class TestDivergence:
         assert all(timeline.isolated for timeline in workspace.tree("Mira/Tale").timelines)
 
     @pytest.mark.req(163)
-    def test_an_operation_of_one_timeline_is_in_no_other(self, tmp_path: Path):
+    def test_an_operation_of_one_timeline_is_in_no_other(self, tmp_path: Path) -> None:
         workspace = begun(tmp_path)
         made = workspace.branch("Mira/Tale", at=2)
         fork = OpenChat(tmp_path, made.chat)
@@ -159,7 +165,7 @@ class TestDivergence:
         assert not workspace.check(made.chat).state.queue_empty
 
     @pytest.mark.req(72, 153)
-    def test_a_fork_of_a_checkpoint_leaves_its_record_alone(self, tmp_path: Path):
+    def test_a_fork_of_a_checkpoint_leaves_its_record_alone(self, tmp_path: Path) -> None:
         workspace = begun(tmp_path)
         made = workspace.checkpoint("Mira/Tale")
         record = OpenChat(tmp_path, made.chat).metadata["auto_recap_checkpoint_state"]
@@ -174,7 +180,7 @@ class TestDivergence:
         )
 
     @pytest.mark.req(8, 9)
-    def test_settings_cards_and_personas_are_not_touched(self, tmp_path: Path):
+    def test_settings_cards_and_personas_are_not_touched(self, tmp_path: Path) -> None:
         workspace = begun(tmp_path)
         common = {"settings.json": b"{}", "characters/Mira.png": stories.card_png("Mira"), "secrets.json": b"{}"}
         write_workspace(tmp_path, common)
@@ -183,7 +189,7 @@ class TestDivergence:
 
         assert {path: read_workspace(tmp_path)[path] for path in common} == common
 
-    def test_a_book_that_is_also_the_cards_is_a_warning(self, tmp_path: Path):
+    def test_a_book_that_is_also_the_cards_is_a_warning(self, tmp_path: Path) -> None:
         workspace = begun(tmp_path)
         write_workspace(tmp_path, {"characters/Mira.png": stories.card_png("Mira", world="Lore")})
 

@@ -26,7 +26,7 @@ Opened = Callable[[str], Forklore]
 
 class TestStories:
     @pytest.mark.req(107, 110)
-    def test_legacy_forks_are_known_and_not_isolated(self, opened: Opened):
+    def test_legacy_forks_are_known_and_not_isolated(self, opened: Opened) -> None:
         (story,) = opened("hollow_quay_legacy_shared").stories().to_json()["stories"]
 
         assert story["main"] == MAREN
@@ -46,7 +46,7 @@ class TestStories:
         assert (branch["kind"], branch["at"], branch["record"]) == ("branch", 42, "legacy")
 
     @pytest.mark.req(107, 108)
-    def test_real_forks_of_sillytavern_are_known(self, opened: Opened):
+    def test_real_forks_of_sillytavern_are_known(self, opened: Opened) -> None:
         shown = {timeline.chat: timeline for story in opened(REAL).stories().stories for timeline in story.timelines}
 
         assert shown[f"{MIRA} - Checkpoint #1"].parent == MIRA
@@ -54,7 +54,7 @@ class TestStories:
         assert shown[f"{MIRA} - Branch #1"].kind == "branch"
         assert shown[f"{GROUP} - Checkpoint #1"].parent == GROUP
 
-    def test_a_new_fork_is_recorded_and_isolated(self, opened: Opened):
+    def test_a_new_fork_is_recorded_and_isolated(self, opened: Opened) -> None:
         workspace = opened("hollow_quay_clean")
 
         made = workspace.branch(MAREN, at=42)
@@ -71,7 +71,7 @@ class TestStories:
             "record": "recorded",
         }
 
-    def test_a_copy_of_a_fork_does_not_count_as_that_fork(self, tmp_path: Path):
+    def test_a_copy_of_a_fork_does_not_count_as_that_fork(self, tmp_path: Path) -> None:
         workspace = forklore.open(write_workspace(tmp_path, recap_story("Tale", "Lore")))
         made = workspace.checkpoint("Mira/Tale", name="Anchor")
         copy = (tmp_path / "chats/Mira/Anchor.jsonl").read_bytes()
@@ -84,7 +84,7 @@ class TestStories:
         assert not shown[made.chat].isolated
 
     @pytest.mark.parametrize("start", [b"", b"\n", b"\r\n \n", b"\xef\xbb\xbf"])
-    def test_blank_lines_before_the_header_are_no_damage(self, start: bytes, tmp_path: Path):
+    def test_blank_lines_before_the_header_are_no_damage(self, start: bytes, tmp_path: Path) -> None:
         data = start + stories.chat_bytes({"main_chat": "Tale", "world_info": "Lore"}, stories.conversation(2))
         files = {"chats/Mira/Fork.jsonl": data, "chats/Mira/Tale.jsonl": stories.chat_bytes({}, [])}
 
@@ -93,7 +93,7 @@ class TestStories:
         fork = story.timelines[1]
         assert (fork.parent, fork.lorebook, fork.messages) == ("Mira/Tale", "Lore", 2)
 
-    def test_damaged_chats_are_survived(self, tmp_path: Path):
+    def test_damaged_chats_are_survived(self, tmp_path: Path) -> None:
         files = {
             "chats/Mira/Empty.jsonl": b"",
             "chats/Mira/Broken.jsonl": b'{"chat_metadata"',
@@ -111,7 +111,7 @@ class TestStories:
             "Mira/Headless",
         ]
 
-    def test_only_looking_writes_nothing(self, opened: Opened):
+    def test_only_looking_writes_nothing(self, opened: Opened) -> None:
         workspace = opened("hollow_quay_legacy_shared")
         before = read_workspace(workspace.root)
 
@@ -129,27 +129,27 @@ class TestStories:
 
 class TestAddressing:
     @pytest.mark.parametrize("text", [MIRA, MIRA.partition("/")[2], "Mira/Greeting", "Greeting", "greet"])
-    def test_an_address_a_name_or_a_part_finds_the_chat(self, text: str, opened: Opened):
+    def test_an_address_a_name_or_a_part_finds_the_chat(self, text: str, opened: Opened) -> None:
         found = opened(REAL).check(text).chat
 
         assert found == ("Mira/Greeting" if "greet" in text.lower() else MIRA)
 
-    def test_several_that_fit_are_listed(self, opened: Opened):
+    def test_several_that_fit_are_listed(self, opened: Opened) -> None:
         with pytest.raises(ChatAmbiguous, match=r"Branch #1[\s\S]*Checkpoint #1"):
             opened(REAL).check("18h36m02")
 
-    def test_none_that_fits_is_not_found(self, opened: Opened):
+    def test_none_that_fits_is_not_found(self, opened: Opened) -> None:
         with pytest.raises(ChatNotFound):
             opened(REAL).check("nobody")
 
     @pytest.mark.parametrize("text", ["../../etc/passwd", "Mira/../Greeting", "Mira/..", "/", "", "Mira/\0"])
-    def test_no_path_leads_out_of_the_workspace(self, text: str, opened: Opened):
+    def test_no_path_leads_out_of_the_workspace(self, text: str, opened: Opened) -> None:
         with pytest.raises((ChatNotFound, ChatAmbiguous)):
             opened(REAL).check(text)
 
 
 class TestShow:
-    def test_scene_breaks_tell_whether_they_are_ready(self, opened: Opened, manifest: dict[str, Any]):
+    def test_scene_breaks_tell_whether_they_are_ready(self, opened: Opened, manifest: dict[str, Any]) -> None:
         shown = opened("hollow_quay_clean").show(MAREN).to_json()
 
         expected = [scene["message"] for scene in manifest["hollow_quay_clean"]["scene_breaks"]]
@@ -159,14 +159,14 @@ class TestShow:
         assert shown["entries"] == manifest["hollow_quay_clean"]["lorebook"]["entries"]
         assert shown["running_recap"]["current_version"] == 5
 
-    def test_children_are_listed(self, opened: Opened):
+    def test_children_are_listed(self, opened: Opened) -> None:
         workspace = opened("hollow_quay_clean")
         made = workspace.checkpoint(MAREN, at=21)
 
         assert workspace.show(MAREN).children == (made.chat,)
         assert workspace.show(made.chat).to_json()["parent"] == MAREN
 
-    def test_a_broken_scene_is_damage_and_no_traceback(self, tmp_path: Path):
+    def test_a_broken_scene_is_damage_and_no_traceback(self, tmp_path: Path) -> None:
         data = stories.chat_bytes({}, stories.conversation(2)) + b'\n{"extra":{"scene_break":true'
         workspace = forklore.open(write_workspace(tmp_path, {"chats/Mira/Tale.jsonl": data}))
 
@@ -176,7 +176,7 @@ class TestShow:
 
 class TestStatus:
     @pytest.mark.req(128)
-    def test_an_untouched_fork_is_as_it_was_recorded(self, opened: Opened):
+    def test_an_untouched_fork_is_as_it_was_recorded(self, opened: Opened) -> None:
         workspace = opened("hollow_quay_clean")
         made = workspace.checkpoint(MAREN, at=42)
 
@@ -197,13 +197,13 @@ class TestStatus:
         assert status.valid
 
     @pytest.mark.req(110, 128)
-    def test_a_main_chat_has_no_record(self, opened: Opened):
+    def test_a_main_chat_has_no_record(self, opened: Opened) -> None:
         status = opened("hollow_quay_clean").status(MAREN)
 
         assert (status.is_checkpoint, status.checkpoint_state, status.lorebook_match) == (False, None, None)
 
     @pytest.mark.req(128)
-    def test_another_book_is_no_match(self, opened: Opened):
+    def test_another_book_is_no_match(self, opened: Opened) -> None:
         workspace = opened("hollow_quay_clean")
         made = workspace.checkpoint(MAREN)
         fork = OpenChat(workspace.root, made.chat)
@@ -234,14 +234,14 @@ class TestQueue:
         return [operation["status"] for operation in queue["queue"]]
 
     @pytest.mark.req(126)
-    def test_the_queue_is_that_of_the_chats_book(self, tmp_path: Path):
+    def test_the_queue_is_that_of_the_chats_book(self, tmp_path: Path) -> None:
         shown = self.busy(tmp_path).queue("Mira/Tale").to_json()
 
         assert shown["lorebook"] == "Lore"
         assert shown["idle"] is False
         assert [operation["status"] for operation in shown["operations"]] == ["in_progress", "pending", "cancelled"]
 
-    def test_cancelled_operations_let_a_fork_pass_and_can_be_undone(self, tmp_path: Path):
+    def test_cancelled_operations_let_a_fork_pass_and_can_be_undone(self, tmp_path: Path) -> None:
         workspace = self.busy(tmp_path)
         before = read_workspace(tmp_path)
         ids: list[Json] = [operation["id"] for operation in workspace.queue("Mira/Tale").to_json()["operations"][:2]]
@@ -254,6 +254,6 @@ class TestQueue:
         workspace.undo(shown.operation)
         assert read_workspace(tmp_path) == before
 
-    def test_an_operation_that_is_not_there_is_a_bad_request(self, tmp_path: Path):
+    def test_an_operation_that_is_not_there_is_a_bad_request(self, tmp_path: Path) -> None:
         with pytest.raises(BadRequest):
             self.busy(tmp_path).queue("Mira/Tale", cancel=["op_0"])

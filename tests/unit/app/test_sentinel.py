@@ -99,7 +99,7 @@ def metadata_of(root: Path, chat: str) -> Json:
 
 @pytest.mark.req(1, 3, 5, 134, 135, 163)
 @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
-def test_no_mark_is_in_any_file_of_a_fork(kind: str, tmp_path: Path):
+def test_no_mark_is_in_any_file_of_a_fork(kind: str, tmp_path: Path) -> None:
     workspace = marked_story(tmp_path)
     planted = "".join(content.decode() for content in read_workspace(tmp_path).values())
     assert [where for where, mark in MARKS.items() if mark not in planted] == []
@@ -112,7 +112,7 @@ def test_no_mark_is_in_any_file_of_a_fork(kind: str, tmp_path: Path):
 
 
 @pytest.mark.req(70)
-def test_what_was_left_out_and_what_is_carried_is_told(tmp_path: Path):
+def test_what_was_left_out_and_what_is_carried_is_told(tmp_path: Path) -> None:
     made = marked_story(tmp_path).checkpoint("Mira/Tale", at=AT)
 
     assert made.left_out == ("autoLorebooks", "auto_recap", "lastInContextMessageId", "timedWorldInfo")
@@ -126,7 +126,7 @@ def test_what_was_left_out_and_what_is_carried_is_told(tmp_path: Path):
 
 
 @pytest.mark.req(70, 163)
-def test_without_a_snapshot_the_book_alone_is_of_the_present_and_says_so(tmp_path: Path):
+def test_without_a_snapshot_the_book_alone_is_of_the_present_and_says_so(tmp_path: Path) -> None:
     made = marked_story(tmp_path).checkpoint("Mira/Tale", at=AT - 2)
 
     texts = files_of(tmp_path, made)
@@ -136,7 +136,7 @@ def test_without_a_snapshot_the_book_alone_is_of_the_present_and_says_so(tmp_pat
     assert "LOREBOOK_FROM_PRESENT" in [finding.code for finding in made.warnings]
 
 
-def test_another_swipe_knows_nothing_that_was_made_from_the_shown_one(tmp_path: Path):
+def test_another_swipe_knows_nothing_that_was_made_from_the_shown_one(tmp_path: Path) -> None:
     write_workspace(tmp_path, recap_story("Tale", "Lore"))
     tale = OpenChat(tmp_path, "Mira/Tale")
     tale.say("Turn 1.")
@@ -166,7 +166,7 @@ def neutral(value: Any, made: ForkMade) -> Any:
 
 @pytest.mark.req(1, 3, 4, 135, 159)
 @pytest.mark.parametrize("later_scenes", [1, 3])
-def test_a_fork_made_later_is_the_fork_that_would_have_been_made_then(later_scenes: int, tmp_path: Path):
+def test_a_fork_made_later_is_the_fork_that_would_have_been_made_then(later_scenes: int, tmp_path: Path) -> None:
     workspace = forklore.open(write_workspace(tmp_path, recap_story("Tale", "Lore")), disk=HastyDisk())
     tale = OpenChat(tmp_path, "Mira/Tale")
     tale.say("Turn 1.")

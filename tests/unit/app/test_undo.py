@@ -38,7 +38,9 @@ class TestTheParentWentOn:
     @pytest.mark.req(5, 130)
     @pytest.mark.parametrize("name, chat", [("hollow_quay_clean", MAREN), (REAL, MIRA), (REAL, GROUP)])
     @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
-    def test_ten_more_messages_stay_and_fork_link_and_map_go(self, name: str, chat: str, kind: str, opened: Opened):
+    def test_ten_more_messages_stay_and_fork_link_and_map_go(
+        self, name: str, chat: str, kind: str, opened: Opened
+    ) -> None:
         workspace = opened(name)
         before = read_workspace(workspace.root)
         expected = OpenChat(workspace.root, chat)
@@ -61,7 +63,7 @@ class TestTheParentWentOn:
             key: json.loads(value) for key, value in before.items() if key.startswith("worlds/")
         }
 
-    def test_a_link_that_was_swiped_away_goes_too(self, tmp_path: Path):
+    def test_a_link_that_was_swiped_away_goes_too(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path, stories.message("Hello."), stories.swiped("One.", "Two."))
         made = workspace.checkpoint("Mira/Tale")
         parent = OpenChat(tmp_path, "Mira/Tale")
@@ -74,7 +76,7 @@ class TestTheParentWentOn:
 
         assert made.chat.partition("/")[2] not in (tmp_path / "chats/Mira/Tale.jsonl").read_text()
 
-    def test_a_link_that_moved_with_its_message_goes_too(self, tmp_path: Path):
+    def test_a_link_that_moved_with_its_message_goes_too(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         made = workspace.branch("Mira/Tale", at=3)
         parent = OpenChat(tmp_path, "Mira/Tale")
@@ -85,7 +87,7 @@ class TestTheParentWentOn:
 
         assert made.chat.partition("/")[2] not in (tmp_path / "chats/Mira/Tale.jsonl").read_text()
 
-    def test_a_link_that_somebody_replaced_stays(self, tmp_path: Path):
+    def test_a_link_that_somebody_replaced_stays(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         workspace.checkpoint("Mira/Tale", at=2, name="Ours")
         parent = OpenChat(tmp_path, "Mira/Tale")
@@ -96,7 +98,7 @@ class TestTheParentWentOn:
 
         assert link_of(workspace, "Mira/Tale", 2) == "Theirs"
 
-    def test_a_parent_that_is_gone_does_not_hinder(self, tmp_path: Path):
+    def test_a_parent_that_is_gone_does_not_hinder(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         made = workspace.checkpoint("Mira/Tale", name="Anchor")
         (tmp_path / "chats/Mira/Tale.jsonl").unlink()
@@ -107,7 +109,7 @@ class TestTheParentWentOn:
 
 
 class TestWhatWasThereBefore:
-    def test_a_link_to_a_chat_that_never_was_comes_back(self, tmp_path: Path):
+    def test_a_link_to_a_chat_that_never_was_comes_back(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path, stories.message("Hello.", extra={"bookmark_link": "Nowhere", "other": 1}))
         before = read_workspace(tmp_path)
         workspace.checkpoint("Mira/Tale")
@@ -117,7 +119,7 @@ class TestWhatWasThereBefore:
         assert read_workspace(tmp_path) == before
 
     @pytest.mark.parametrize("link", [None, [], {"a": 1}, 5, ""])
-    def test_a_link_that_is_no_text_comes_back(self, link: Any, tmp_path: Path):
+    def test_a_link_that_is_no_text_comes_back(self, link: Any, tmp_path: Path) -> None:
         workspace = tale(tmp_path, stories.message("Hello.", extra={"bookmark_link": link, "branches": link}))
         before = read_workspace(tmp_path)
         workspace.checkpoint("Mira/Tale")
@@ -129,7 +131,7 @@ class TestWhatWasThereBefore:
         assert read_workspace(tmp_path) == before
 
     @pytest.mark.parametrize("extra", [None, [], "text", 5])
-    def test_an_extra_that_is_no_object_comes_back(self, extra: Any, tmp_path: Path):
+    def test_an_extra_that_is_no_object_comes_back(self, extra: Any, tmp_path: Path) -> None:
         workspace = tale(tmp_path, stories.message("Hello.", extra=extra))
         before = read_workspace(tmp_path)
         workspace.checkpoint("Mira/Tale")
@@ -162,7 +164,7 @@ class TestOutOfOrder:
     )
     def test_two_checkpoints_of_one_message_leave_no_trace(
         self, order: tuple[int, int], last: stories.Json, tmp_path: Path
-    ):
+    ) -> None:
         workspace = tale(tmp_path, last)
         before = read_workspace(tmp_path)
         made = [workspace.checkpoint("Mira/Tale", name=name) for name in ("A", "B")]
@@ -177,7 +179,7 @@ class TestOutOfOrder:
     @pytest.mark.parametrize("kinds", [("checkpoint", "branch"), ("branch", "checkpoint"), ("branch", "branch")])
     def test_a_checkpoint_and_a_branch_of_one_message_leave_no_trace(
         self, kinds: tuple[str, str], last: stories.Json, order: tuple[int, int], tmp_path: Path
-    ):
+    ) -> None:
         workspace = tale(tmp_path, last)
         before = read_workspace(tmp_path)
         made = [getattr(workspace, kind)("Mira/Tale") for kind in kinds]
@@ -187,7 +189,7 @@ class TestOutOfOrder:
 
         assert read_workspace(tmp_path) == before
 
-    def test_three_checkpoints_of_one_message_hand_the_link_on(self, tmp_path: Path):
+    def test_three_checkpoints_of_one_message_hand_the_link_on(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         first, second, third = (workspace.checkpoint("Mira/Tale", name=name) for name in ("A", "B", "C"))
 
@@ -196,7 +198,7 @@ class TestOutOfOrder:
 
         assert link_of(workspace, "Mira/Tale", first.at) == "A"
 
-    def test_branches_of_one_message_are_undone_in_any_order(self, tmp_path: Path):
+    def test_branches_of_one_message_are_undone_in_any_order(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         before = read_workspace(tmp_path)
         made = [workspace.branch("Mira/Tale", at=1) for _ in range(3)]
@@ -206,7 +208,7 @@ class TestOutOfOrder:
 
         assert read_workspace(tmp_path) == before
 
-    def test_a_checkpoint_before_a_later_branch_is_undone(self, tmp_path: Path):
+    def test_a_checkpoint_before_a_later_branch_is_undone(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         anchor = workspace.checkpoint("Mira/Tale", at=1, name="Anchor")
         branch = workspace.branch("Mira/Tale")
@@ -221,7 +223,7 @@ class TestOutOfOrder:
 
 class TestRefusals:
     @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
-    def test_a_fork_that_has_gone_on_stays(self, kind: str, opened: Opened):
+    def test_a_fork_that_has_gone_on_stays(self, kind: str, opened: Opened) -> None:
         workspace = opened("hollow_quay_clean")
         made = getattr(workspace, kind)(MAREN)
         fork = OpenChat(workspace.root, made.chat)
@@ -235,7 +237,7 @@ class TestRefusals:
         assert refused.value.code == "UNDO_REFUSED"
         assert read_workspace(workspace.root) == before
 
-    def test_a_fork_whose_book_has_gone_on_stays(self, opened: Opened):
+    def test_a_fork_whose_book_has_gone_on_stays(self, opened: Opened) -> None:
         workspace = opened("hollow_quay_clean")
         made = workspace.checkpoint(MAREN)
         book = workspace.root / "worlds" / f"{made.lorebook}.json"
@@ -246,7 +248,7 @@ class TestRefusals:
 
         assert book.exists()
 
-    def test_a_fork_with_a_child_stays(self, opened: Opened):
+    def test_a_fork_with_a_child_stays(self, opened: Opened) -> None:
         workspace = opened("hollow_quay_clean")
         made = workspace.checkpoint(MAREN)
         workspace.branch(made.chat)
@@ -257,7 +259,7 @@ class TestRefusals:
         assert (workspace.root / "chats" / f"{made.chat}.jsonl").exists()
 
     @pytest.mark.parametrize("redone", [False, True])
-    def test_a_fork_with_a_child_made_by_sillytavern_stays(self, redone: bool, tmp_path: Path):
+    def test_a_fork_with_a_child_made_by_sillytavern_stays(self, redone: bool, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         made = workspace.checkpoint("Mira/Tale", name="Anchor")
         operation = made.operation
@@ -273,7 +275,7 @@ class TestRefusals:
 
         assert (tmp_path / f"worlds/{made.lorebook}.json").exists()
 
-    def test_nothing_is_undone_twice(self, tmp_path: Path):
+    def test_nothing_is_undone_twice(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         made = workspace.checkpoint("Mira/Tale")
         workspace.undo(made.operation)
@@ -283,7 +285,7 @@ class TestRefusals:
 
 
 class TestRedo:
-    def test_a_redone_checkpoint_can_be_undone_again(self, tmp_path: Path):
+    def test_a_redone_checkpoint_can_be_undone_again(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         before = read_workspace(tmp_path)
         workspace.checkpoint("Mira/Tale", at=1)
@@ -294,7 +296,7 @@ class TestRedo:
 
         assert read_workspace(tmp_path) == before
 
-    def test_a_redone_checkpoint_keeps_what_was_written_meanwhile(self, tmp_path: Path):
+    def test_a_redone_checkpoint_keeps_what_was_written_meanwhile(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         made = workspace.checkpoint("Mira/Tale", name="Anchor")
         undone = workspace.undo()
@@ -310,7 +312,7 @@ class TestRedo:
         assert parent.metadata["auto_recap"] == {"checkpoint_lorebook_map": {"Anchor": made.lorebook}}
         assert OpenChat(tmp_path, "Mira/Anchor").metadata["main_chat"] == "Tale"
 
-    def test_the_log_tells_what_is_undone(self, tmp_path: Path):
+    def test_the_log_tells_what_is_undone(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         made = workspace.checkpoint("Mira/Tale")
         undone = workspace.undo()

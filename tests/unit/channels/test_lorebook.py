@@ -30,7 +30,7 @@ def told(then: list[Json], now: list[Json], *, later: int = 3, **top: Any) -> Pa
 
 class TestAtTheHead:
     @pytest.mark.req(37, 38, 42)
-    def test_the_bytes_are_the_books(self):
+    def test_the_bytes_are_the_books(self) -> None:
         origin = parent({}, conversation(2), [entry(0, "a"), queue()])
 
         book = book_of(origin)
@@ -40,7 +40,7 @@ class TestAtTheHead:
         assert book.outline == origin.book.outline
 
     @pytest.mark.req(41)
-    def test_only_a_title_changes(self):
+    def test_only_a_title_changes(self) -> None:
         origin = parent({}, conversation(2), [entry(0, "a")], name="Lore", extensions={"x": 1})
 
         book = book_of(origin)
@@ -49,13 +49,13 @@ class TestAtTheHead:
         assert book.data == origin.book.data.replace(b'"name": "Lore"', b'"name": "Lore__CP_Fork"')
 
     @pytest.mark.req(79)
-    def test_the_fork_names_the_clone(self):
+    def test_the_fork_names_the_clone(self) -> None:
         origin = parent({}, conversation(2), [entry(0, "a")])
 
         assert metadata_after(origin, cut(origin, "lorebook"))["world_info"] == "Lore__CP_Fork"
 
     @pytest.mark.req(54)
-    def test_without_a_book_there_is_nothing_to_clone(self):
+    def test_without_a_book_there_is_nothing_to_clone(self) -> None:
         origin = parent({}, conversation(2))
 
         assert book_of(origin) == BookCut("none")
@@ -64,7 +64,7 @@ class TestAtTheHead:
 
 class TestFromASnapshot:
     @pytest.mark.req(135)
-    def test_the_snapshots_fields_count_and_the_live_entry_keeps_the_rest(self):
+    def test_the_snapshots_fields_count_and_the_live_entry_keeps_the_rest(self) -> None:
         then = entry(0, "Mira", "a cook", order=5)
         now = entry(0, "Mira", "a queen", order=9, keysecondary=["crown"], scanDepth=3, unknown={"a": 1})
 
@@ -74,28 +74,28 @@ class TestFromASnapshot:
         assert entries_of(book) == {"0": {**now, "content": "a cook", "order": 5, "tags": []}}
 
     @pytest.mark.req(135)
-    def test_later_entries_are_not_there(self):
+    def test_later_entries_are_not_there(self) -> None:
         book = book_of(told([entry(0, "Mira")], [entry(0, "Mira"), entry(1, "Later")]), 2)
 
         assert list(entries_of(book)) == ["0"]
         assert [each.comment for each in book.outline] == ["Mira"]
 
     @pytest.mark.req(39)
-    def test_a_uid_that_was_given_away_again_is_not_the_same_entry(self):
+    def test_a_uid_that_was_given_away_again_is_not_the_same_entry(self) -> None:
         now = entry(0, "Impostor", "later", scanDepth=3)
 
         book = book_of(told([entry(0, "Mira", "a cook")], [now]), 2)
 
         assert entries_of(book) == {"0": {**entry(0, "Mira", "a cook"), "tags": []}}
 
-    def test_an_entry_that_is_gone_comes_back_with_the_usual_fields(self):
+    def test_an_entry_that_is_gone_comes_back_with_the_usual_fields(self) -> None:
         gone = entry(4, "Gone", "once", constant=True)
 
         book = book_of(told([gone], []), 2)
 
         assert entries_of(book) == {"4": {**gone, "tags": []}}
 
-    def test_a_nameless_entry_has_an_empty_comment(self):
+    def test_a_nameless_entry_has_an_empty_comment(self) -> None:
         then, now = entry(0, "", "a cook"), entry(0, "", "a queen", scanDepth=3)
 
         book = book_of(told([then], [now]), 2)
@@ -104,7 +104,7 @@ class TestFromASnapshot:
         assert entries_of(book)["0"]["scanDepth"] == 3
 
     @pytest.mark.req(41)
-    def test_file_level_keys_come_from_the_live_book(self):
+    def test_file_level_keys_come_from_the_live_book(self) -> None:
         origin = told([entry(0, "a")], [entry(0, "a")], name="Lore", extensions={"x": 1}, originalData={"y": 2})
 
         data = book_of(origin, 2).data
@@ -118,7 +118,7 @@ class TestFromASnapshot:
         }
 
     @pytest.mark.req(53, 163)
-    def test_the_queue_keeps_entry_and_uid_but_no_operation(self):
+    def test_the_queue_keeps_entry_and_uid_but_no_operation(self) -> None:
         busy = queue([stories.operation(0, "cancelled")], uid=1762111859000)
 
         book = book_of(told([entry(0, "a")], [entry(0, "a"), busy]), 2)
@@ -128,13 +128,13 @@ class TestFromASnapshot:
         assert json.loads(kept["content"])["queue"] == []
 
     @pytest.mark.req(39, 42)
-    def test_entries_keep_their_keys_and_stand_in_the_order_of_javascript(self):
+    def test_entries_keep_their_keys_and_stand_in_the_order_of_javascript(self) -> None:
         then = [entry(10, "ten"), entry(2, "two"), entry(0, "nought")]
 
         assert list(entries_of(book_of(told(then, [*then, queue()]), 2))) == ["0", "2", "10", str(stories.QUEUE_UID)]
 
     @pytest.mark.req(39)
-    def test_two_entries_that_claim_one_place_both_stay_with_their_uids(self):
+    def test_two_entries_that_claim_one_place_both_stay_with_their_uids(self) -> None:
         then = [entry(0, "first"), entry(0, "second")]
 
         entries = entries_of(book_of(told(then, []), 2))
@@ -142,7 +142,7 @@ class TestFromASnapshot:
         assert sorted(entries) == ["0", "1"]
         assert [(each["uid"], each["comment"]) for each in entries.values()] == [(0, "first"), (0, "second")]
 
-    def test_numbers_and_half_emoji_survive(self):
+    def test_numbers_and_half_emoji_survive(self) -> None:
         now = entry(0, "a", "\ud83d", big=123456789012345678901234567890, small=1e-7)
 
         data = book_of(told([entry(0, "a", "\ude00")], [now]), 2).data
@@ -151,7 +151,7 @@ class TestFromASnapshot:
         assert b'"content": "\\ude00"' in data
         assert b'"big": 123456789012345678901234567890' in data
 
-    def test_a_number_beyond_javascript_leaves_a_book_that_javascript_can_read(self):
+    def test_a_number_beyond_javascript_leaves_a_book_that_javascript_can_read(self) -> None:
         origin = told([entry(0, "a")], [entry(0, "a", huge=1)])
         assert origin.book is not None
         live = parse_lorebook("Lore", origin.book.data.replace(b'"huge": 1', b'"huge": 1e400'))
@@ -161,7 +161,7 @@ class TestFromASnapshot:
         assert data is not None
         assert b"Infinity" not in data
 
-    def test_empty_slots_of_the_live_book_are_passed_over(self):
+    def test_empty_slots_of_the_live_book_are_passed_over(self) -> None:
         origin = told([entry(0, "a")], [entry(0, "a")])
         assert origin.book is not None
         origin.book.content["entries"]["7"] = None
@@ -182,40 +182,40 @@ class TestWhichSnapshot:
     def comments(self, origin: Parent, at: int) -> list[str]:
         return [each.comment for each in book_of(origin, at).outline]
 
-    def test_the_last_one_at_or_before_the_message_counts(self):
+    def test_the_last_one_at_or_before_the_message_counts(self) -> None:
         origin = self.story(self.of("first", 1), None, self.of("second", 2), None)
 
         assert [self.comments(origin, at) for at in range(4)] == [["first"], ["first"], ["second"], ["second"]]
 
-    def test_one_that_was_taken_after_a_later_one_may_hold_the_future(self):
+    def test_one_that_was_taken_after_a_later_one_may_hold_the_future(self) -> None:
         origin = self.story(self.of("first", 1), self.of("worked over", 9), self.of("third", 3))
 
         assert self.comments(origin, 1) == ["first"]
         assert self.comments(origin, 2) == ["third"]
 
-    def test_where_none_can_be_trusted_the_book_is_the_live_one(self):
+    def test_where_none_can_be_trusted_the_book_is_the_live_one(self) -> None:
         origin = self.story(self.of("worked over", 9), self.of("second", 3))
 
         assert book_of(origin, 0).source == "present"
 
-    def test_the_time_of_the_version_counts_where_it_was_not_combined(self):
+    def test_the_time_of_the_version_counts_where_it_was_not_combined(self) -> None:
         undated = self.of("first", None)
         undated["auto_recap_memory"]["scene_recap_metadata"]["1"]["timestamp"] = 9
         origin = self.story(undated, self.of("second", 3))
 
         assert book_of(origin, 0).source == "present"
 
-    def test_a_hidden_break_does_not_count(self):
+    def test_a_hidden_break_does_not_count(self) -> None:
         origin = self.story(self.of("first", 1), self.of("hidden", 2, scene_break_visible=False))
 
         assert self.comments(origin, 1) == ["first"]
 
-    def test_an_empty_snapshot_does_not_count(self):
+    def test_an_empty_snapshot_does_not_count(self) -> None:
         origin = self.story(self.of("first", 1), scene("empty", entries=()))
 
         assert self.comments(origin, 1) == ["first"]
 
-    def test_the_selected_version_counts(self):
+    def test_the_selected_version_counts(self) -> None:
         versions = {
             "0": {"timestamp": 1, "allEntries": snapshot([entry(0, "old")], "Lore")},
             "2": {"timestamp": 2, "allEntries": snapshot([entry(0, "new")], "Lore")},
@@ -224,13 +224,13 @@ class TestWhichSnapshot:
 
         assert self.comments(origin, 0) == ["new"]
 
-    def test_older_keys_of_the_extension_are_read(self):
+    def test_older_keys_of_the_extension_are_read(self) -> None:
         extra = self.of("old")
         extra["auto_summarize_memory"] = extra.pop("auto_recap_memory")
 
         assert self.comments(self.story(extra), 0) == ["old"]
 
-    def test_another_swipe_does_not_know_the_snapshot_of_its_message(self):
+    def test_another_swipe_does_not_know_the_snapshot_of_its_message(self) -> None:
         origin = self.story(self.of("first", 1), self.of("second", 2))
 
         assert book_of(origin, 1, other_swipe=True).outline[0].comment == "first"
@@ -238,7 +238,7 @@ class TestWhichSnapshot:
 
 class TestFromThePresent:
     @pytest.mark.req(163)
-    def test_the_queue_of_the_present_stays_in_the_present(self):
+    def test_the_queue_of_the_present_stays_in_the_present(self) -> None:
         busy = queue([stories.operation(0, "failed", params={"index": 99})])
         origin = parent({}, conversation(4), [entry(0, "a"), busy], name="Lore")
 
@@ -249,14 +249,14 @@ class TestFromThePresent:
         assert json.loads(entries[str(stories.QUEUE_UID)]["content"])["queue"] == []
         assert {key: value for key, value in entries.items() if key == "0"} == {"0": entry(0, "a")}
 
-    def test_a_book_with_an_idle_queue_keeps_its_bytes(self):
+    def test_a_book_with_an_idle_queue_keeps_its_bytes(self) -> None:
         origin = parent({}, conversation(4), [entry(0, "a"), queue()])
 
         assert origin.book is not None
         assert book_of(origin, 1).data == origin.book.data
 
     @pytest.mark.req(163)
-    def test_a_queue_that_cannot_be_read_stays_in_the_present_too(self):
+    def test_a_queue_that_cannot_be_read_stays_in_the_present_too(self) -> None:
         garbled = queue() | {"content": '{"queue": [{"id": "later"'}
 
         for origin in (told([entry(0, "a")], [garbled]), parent({}, conversation(4), [garbled])):

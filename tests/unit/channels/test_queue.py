@@ -29,41 +29,41 @@ class TestReading:
             ("cancelled", False),
         ],
     )
-    def test_what_still_has_to_do_something_is_busy(self, status: str, busy: bool):
+    def test_what_still_has_to_do_something_is_busy(self, status: str, busy: bool) -> None:
         (found,) = read_queue(book(operation(status=status)))
 
         assert found.is_busy is busy
         assert found.status == status
 
     @pytest.mark.parametrize("status", [None, 5, {}])
-    def test_an_operation_whose_state_nobody_can_read_may_still_run(self, status: Any):
+    def test_an_operation_whose_state_nobody_can_read_may_still_run(self, status: Any) -> None:
         (found,) = read_queue(book(operation() | {"status": status}))
 
         assert found.is_busy
 
     @pytest.mark.req(53)
     @pytest.mark.parametrize("content", ["", "  \n", None, "{}", queue_content()])
-    def test_an_empty_queue_is_idle(self, content: Any):
+    def test_an_empty_queue_is_idle(self, content: Any) -> None:
         assert read_queue(book_with(content)) == ()
 
-    def test_no_book_and_no_queue_are_idle(self):
+    def test_no_book_and_no_queue_are_idle(self) -> None:
         assert read_queue(None) == ()
         assert read_queue(parse_lorebook("Book", lorebook_bytes([entry(0, "a")]))) == ()
 
     @pytest.mark.parametrize(
         "content", ["{", "[]", '{"queue":{}}', '{"queue":["x"]}', '{"queue":null}', '{"queue":[null]}', "garbled"]
     )
-    def test_a_garbled_queue_is_unreadable(self, content: str):
+    def test_a_garbled_queue_is_unreadable(self, content: str) -> None:
         with pytest.raises(QueueUnreadable):
             read_queue(book_with(content))
 
-    def test_two_queues_are_unreadable(self):
+    def test_two_queues_are_unreadable(self) -> None:
         two = parse_lorebook("Book", lorebook_bytes([queue(uid=1), queue(uid=2)]))
 
         with pytest.raises(QueueUnreadable, match="2 operation queues"):
             read_queue(two)
 
-    def test_a_double_queue_under_one_key_is_one(self):
+    def test_a_double_queue_under_one_key_is_one(self) -> None:
         one = parse_lorebook("Book", pretty({"entries": {"5": queue(uid=5)}}))
 
         assert read_queue(one) == ()
@@ -86,13 +86,13 @@ class TestTargets:
             ({"params": None, "metadata": "x"}, ""),
         ],
     )
-    def test_an_operation_says_what_it_works_on(self, members: Json, target: str):
+    def test_an_operation_says_what_it_works_on(self, members: Json, target: str) -> None:
         (found,) = read_queue(book(operation(kind="merge_lorebook_entry", **members)))
 
         assert found.target == target
         assert str(found) == (f"merge_lorebook_entry ({target})" if target else "merge_lorebook_entry")
 
-    def test_an_operation_is_shown_as_the_contract_says(self):
+    def test_an_operation_is_shown_as_the_contract_says(self) -> None:
         (found,) = read_queue(book(operation(3, params={"index": 4})))
 
         assert found.to_json() == {
@@ -105,7 +105,7 @@ class TestTargets:
 
 class TestEmptying:
     @pytest.mark.req(163)
-    def test_every_operation_goes_and_the_rest_stays(self):
+    def test_every_operation_goes_and_the_rest_stays(self) -> None:
         content = queue_content([operation(0), operation(1, "cancelled")], queueVersion=7, paused=True)
 
         assert json.loads(emptied(content)) == {
@@ -117,14 +117,14 @@ class TestEmptying:
         }
 
     @pytest.mark.parametrize("content", ["", " ", "{}", queue_content()])
-    def test_what_is_empty_stays_as_it_is_written(self, content: str):
+    def test_what_is_empty_stays_as_it_is_written(self, content: str) -> None:
         assert emptied(content) == content
 
     @pytest.mark.req(163)
     @pytest.mark.parametrize(
         "content", ["garbled op_9", '{"queue":{"op_9":1}}', '{"queue":[],"current_operation_id":"op_9"}']
     )
-    def test_nothing_odd_is_taken_along(self, content: str):
+    def test_nothing_odd_is_taken_along(self, content: str) -> None:
         made = emptied(content)
 
         assert "op_9" not in made
@@ -132,7 +132,7 @@ class TestEmptying:
 
 
 class TestCancelling:
-    def test_only_the_status_of_the_named_operations_changes(self):
+    def test_only_the_status_of_the_named_operations_changes(self) -> None:
         content = queue_content([operation(0), operation(1, "in_progress"), operation(2)])
         ids = frozenset({operation(1)["id"]})
 
@@ -140,7 +140,7 @@ class TestCancelling:
 
         assert made == content.replace('"in_progress"', '"cancelled"')
 
-    def test_a_cancelled_operation_is_no_longer_the_current_one(self):
+    def test_a_cancelled_operation_is_no_longer_the_current_one(self) -> None:
         content = queue_content([operation(0, "in_progress")], current_operation_id=operation(0)["id"])
 
         made = json.loads(cancelled(content, frozenset({operation(0)["id"]})))

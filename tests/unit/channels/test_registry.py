@@ -32,28 +32,28 @@ class TestLines:
             "- name: character-Maren | UID=11 | synopsis: Head lamplighter | aliases: maren; lampwoman",
         ],
     )
-    def test_the_older_and_the_newer_style_say_the_same(self, line: str):
+    def test_the_older_and_the_newer_style_say_the_same(self, line: str) -> None:
         (found,) = registry_lines(outline(registry(0, "character", [line])))
 
         assert found == RegistryLine("character", 11, "character-Maren", ("maren", "lampwoman"), "Head lamplighter")
 
-    def test_a_dash_stands_for_nothing(self):
+    def test_a_dash_stands_for_nothing(self) -> None:
         (found,) = registry_lines(outline(registry(0, "item", [registry_line(3, "item-Lamp")])))
 
         assert found == RegistryLine("item", 3, "item-Lamp", (), "")
 
     @pytest.mark.parametrize("line", ["", "[Registry: item]", "- name: no uid", "UID=3 | name: no dash", "- UID=x"])
-    def test_lines_without_a_uid_are_no_items(self, line: str):
+    def test_lines_without_a_uid_are_no_items(self, line: str) -> None:
         assert list(registry_lines(outline(registry(0, "item", [line])))) == []
 
-    def test_a_colon_in_the_synopsis_belongs_to_it(self):
+    def test_a_colon_in_the_synopsis_belongs_to_it(self) -> None:
         line = "- UID=3 | name: item-Lamp | synopsis: oil: one pint"
 
         (found,) = registry_lines(outline(registry(0, "item", [line])))
 
         assert found.synopsis == "oil: one pint"
 
-    def test_every_registry_is_read_whatever_its_type(self):
+    def test_every_registry_is_read_whatever_its_type(self) -> None:
         entries = outline(
             registry(0, "quest", [registry_line(3, "quest-Oil")]),
             registry(1, "recap"),
@@ -66,13 +66,13 @@ class TestLines:
 
 class TestBroken:
     @pytest.mark.req(49, 50)
-    def test_sound_registries_say_nothing(self):
+    def test_sound_registries_say_nothing(self) -> None:
         entries = outline(registry(0, "item", [registry_line(3, "item-Lamp")]), entry(3, "item-Lamp"))
 
         assert list(broken_lines(entries)) == []
 
     @pytest.mark.req(50)
-    def test_each_wrong_line_is_named(self):
+    def test_each_wrong_line_is_named(self) -> None:
         lines = [registry_line(3, "item-Lamp"), registry_line(4, "item-Gone"), registry_line(5, "item-Other")]
         again = registry(1, "lore", [registry_line(3, "item-Lamp")])
 
@@ -99,7 +99,7 @@ class TestCut:
         ended = message("Turn 0.", extra=scene(entries=snapshot(self.then, "Lore")))
         return [ended, *conversation(3, first=1)]
 
-    def test_at_the_head_only_the_books_name_changes(self):
+    def test_at_the_head_only_the_books_name_changes(self) -> None:
         origin = parent(cache(), self.messages(), self.now)
 
         made = cut(origin, "registry")
@@ -111,7 +111,7 @@ class TestCut:
         assert (made.carried, made.left_out) == ((), ())
 
     @pytest.mark.req(135)
-    def test_in_the_past_the_index_is_made_from_the_clones_lines(self):
+    def test_in_the_past_the_index_is_made_from_the_clones_lines(self) -> None:
         origin = parent(cache(), self.messages(), self.now)
 
         made = cut(origin, "registry", 1)
@@ -136,7 +136,7 @@ class TestCut:
         assert made.carried == ()
 
     @pytest.mark.req(135)
-    def test_in_the_past_of_a_chat_without_a_book_nothing_is_known(self):
+    def test_in_the_past_of_a_chat_without_a_book_nothing_is_known(self) -> None:
         origin = parent(cache(), self.messages())
 
         made = cut(origin, "registry", 1)
@@ -153,13 +153,13 @@ class TestCut:
             {"auto_lorebooks": "later"},
         ],
     )
-    def test_what_is_not_understood_is_carried_and_named(self, odd: Json):
+    def test_what_is_not_understood_is_carried_and_named(self, odd: Json) -> None:
         origin = parent(odd, self.messages(), self.now)
 
         assert cut(origin, "registry", 1).carried == ("auto_lorebooks",)
         assert cut(origin, "registry").carried == ()
 
-    def test_a_chat_without_a_cache_gets_none(self):
+    def test_a_chat_without_a_cache_gets_none(self) -> None:
         origin = parent({}, self.messages(), self.now)
 
         assert cut(origin, "registry", 1).edits == ()

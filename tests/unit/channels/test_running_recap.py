@@ -31,14 +31,14 @@ class TestReading:
             ({}, None),
         ],
     )
-    def test_the_current_version_is_found_by_its_number(self, stored: Json, number: int | None):
+    def test_the_current_version_is_found_by_its_number(self, stored: Json, number: int | None) -> None:
         current = read_running_recap(stored).current
 
         assert (current["version"] if current else None) == number
 
 
 class TestUpto:
-    def test_only_versions_that_end_by_the_message_were_there(self):
+    def test_only_versions_that_end_by_the_message_were_there(self) -> None:
         everything = read_running_recap(recap(9, (0, 3), (4, 8), (9, 12)))
 
         assert upto(everything, 8).numbers == (0, 4)
@@ -48,7 +48,7 @@ class TestUpto:
 
 class TestCut:
     @pytest.mark.req(67, 137)
-    def test_at_the_head_everything_is_kept_but_the_chat_is_the_fork(self):
+    def test_at_the_head_everything_is_kept_but_the_chat_is_the_fork(self) -> None:
         origin = parent(recap(2, (0, 1), (2, 3), (5, 3), unknown="kept"), conversation(4))
 
         made = cut(origin, "running_recap")
@@ -64,7 +64,7 @@ class TestCut:
     )
     def test_in_the_past_only_earlier_versions_are_kept_with_their_numbers(
         self, at: int, numbers: list[int], current: int
-    ):
+    ) -> None:
         origin = parent(recap(9, (0, 1), (2, 3), (7, 5), (9, 7)), conversation(9))
 
         after = metadata_after(origin, cut(origin, "running_recap", at))[KEY]
@@ -73,12 +73,12 @@ class TestCut:
         assert after["current_version"] == current
         assert after["chat_id"] == "Fork"
 
-    def test_a_selection_that_survives_is_kept(self):
+    def test_a_selection_that_survives_is_kept(self) -> None:
         origin = parent(recap(2, (0, 1), (2, 3), (7, 5)), conversation(9))
 
         assert metadata_after(origin, cut(origin, "running_recap", 6))[KEY]["current_version"] == 2
 
-    def test_another_swipe_does_not_know_the_version_of_its_message(self):
+    def test_another_swipe_does_not_know_the_version_of_its_message(self) -> None:
         origin = parent(recap(2, (0, 1), (2, 3)), conversation(4))
 
         made = cut(origin, "running_recap", 3, other_swipe=True)
@@ -86,7 +86,7 @@ class TestCut:
         assert [v["version"] for v in metadata_after(origin, made)[KEY]["versions"]] == [0]
 
     @pytest.mark.parametrize("end", [None, "3", 3.5])
-    def test_a_version_that_cannot_be_shown_to_lie_inside_is_left_out(self, end: Any):
+    def test_a_version_that_cannot_be_shown_to_lie_inside_is_left_out(self, end: Any) -> None:
         versions = [recap_version(0, 1), recap_version(1, 1) | {"new_scene_index": end}, None]
         origin = parent({KEY: {"chat_id": "Tale", "current_version": 1, "versions": versions}}, conversation(9))
 
@@ -96,7 +96,7 @@ class TestCut:
         assert after["current_version"] == 0
 
     @pytest.mark.req(66)
-    def test_nothing_kept_is_recorded_as_null(self):
+    def test_nothing_kept_is_recorded_as_null(self) -> None:
         origin = parent(recap(2, (2, 5)), conversation(9))
 
         made = cut(origin, "running_recap", 1)
@@ -111,7 +111,7 @@ class TestCut:
         }
 
     @pytest.mark.req(24, 66)
-    def test_version_nought_is_recorded_as_nought(self):
+    def test_version_nought_is_recorded_as_nought(self) -> None:
         made = cut(parent(recap(0, (0, 1)), conversation(3)), "running_recap")
 
         assert made.record["has_running_recap"] is True
@@ -122,13 +122,13 @@ class TestCut:
     @pytest.mark.parametrize(
         "odd", [{KEY: "later"}, {KEY: {"versions": "later", "current_version": 1}}, recap(0, (0, 1), unknown="later")]
     )
-    def test_what_is_not_understood_is_carried_and_named(self, odd: Json):
+    def test_what_is_not_understood_is_carried_and_named(self, odd: Json) -> None:
         origin = parent(odd, conversation(9))
 
         assert cut(origin, "running_recap", 5).carried == (KEY,)
         assert cut(origin, "running_recap").carried == ()
 
-    def test_a_chat_without_one_gets_none(self):
+    def test_a_chat_without_one_gets_none(self) -> None:
         origin = parent({}, conversation(3))
 
         assert cut(origin, "running_recap", 1).edits == ()

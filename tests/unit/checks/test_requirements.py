@@ -48,7 +48,7 @@ def told(report: Report, code: str) -> Finding:
 class TestAReadyTimeline:
     @pytest.mark.req(1, 30, 151)
     @pytest.mark.parametrize("policy", [STANDARD, STRICT])
-    def test_meets_every_requirement(self, policy: Policy):
+    def test_meets_every_requirement(self, policy: Policy) -> None:
         report = check(subject(ready()), policy)
 
         assert report.valid
@@ -71,7 +71,7 @@ class TestAReadyTimeline:
 class TestTheMessage:
     @pytest.mark.req(10, 11, 34)
     @pytest.mark.parametrize("at", [-1, 3, 99])
-    def test_must_exist(self, at: int):
+    def test_must_exist(self, at: int) -> None:
         report = check(subject(ready(), at), STANDARD)
 
         assert codes(report.errors) == ["MESSAGE_NOT_FOUND"]
@@ -80,7 +80,7 @@ class TestTheMessage:
 
     @pytest.mark.req(10)
     @pytest.mark.parametrize("at", [None, 0])
-    def test_cannot_be_one_of_none(self, at: int | None):
+    def test_cannot_be_one_of_none(self, at: int | None) -> None:
         report = check(subject(parent({}, []), at), STANDARD)
 
         assert codes(report.errors) == ["MESSAGE_NOT_FOUND"]
@@ -91,7 +91,7 @@ class TestTheQueue:
     @pytest.mark.req(12, 13, 14, 15, 16, 31, 151, 154)
     @pytest.mark.parametrize("policy", [STANDARD, STRICT])
     @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
-    def test_that_is_busy_blocks_with_count_and_list(self, kind: str, policy: Policy):
+    def test_that_is_busy_blocks_with_count_and_list(self, kind: str, policy: Policy) -> None:
         operations = [
             operation(0, "in_progress", "merge_lorebook_entry", params={"entryUid": 12}),
             operation(1, "pending", "combine_scene_with_running", params={"index": 59}),
@@ -113,20 +113,20 @@ class TestTheQueue:
         assert not report.state.queue_empty
 
     @pytest.mark.req(14)
-    def test_with_one_operation_says_so_in_the_singular(self):
+    def test_with_one_operation_says_so_in_the_singular(self) -> None:
         report = check(subject(ready(operation())), STANDARD)
 
         assert report.errors[0].message.startswith("Cannot create checkpoint: 1 operation in queue.")
         assert report.errors[0].details.startswith("(1 pending, 0 in progress): ")
 
     @pytest.mark.req(13, 53)
-    def test_with_leftovers_is_idle(self):
+    def test_with_leftovers_is_idle(self) -> None:
         leftovers = [operation(number, status) for number, status in enumerate(["cancelled", "failed", "completed"])]
 
         assert check(subject(ready(*leftovers)), STRICT).valid
 
     @pytest.mark.parametrize("entries", [[queue(uid=1), queue(uid=2)], [queue() | {"content": "{"}]])
-    def test_that_cannot_be_read_blocks(self, entries: list[Json]):
+    def test_that_cannot_be_read_blocks(self, entries: list[Json]) -> None:
         report = check(subject(parent({}, conversation(2), entries)), STANDARD)
 
         assert codes(report.errors) == ["QUEUE_UNREADABLE"]
@@ -135,7 +135,7 @@ class TestTheQueue:
 
 class TestTheLorebook:
     @pytest.mark.req(44, 47)
-    def test_that_is_missing_blocks(self):
+    def test_that_is_missing_blocks(self) -> None:
         report = check(
             subject(parent({"world_info": "Lore"}, conversation(2)), book_name="Lore", book_missing=True), STANDARD
         )
@@ -144,32 +144,32 @@ class TestTheLorebook:
         assert "'Lore' is missing" in report.errors[0].message
 
     @pytest.mark.req(44, 47)
-    def test_that_cannot_be_read_blocks(self):
+    def test_that_cannot_be_read_blocks(self) -> None:
         report = check(subject(parent({}, conversation(2)), book_name="Lore", book_damage="It is not JSON."), STANDARD)
 
         assert codes(report.errors) == ["LOREBOOK_UNREADABLE"]
         assert report.errors[0].details == "It is not JSON."
 
-    def test_that_is_active_elsewhere_is_a_warning(self):
+    def test_that_is_active_elsewhere_is_a_warning(self) -> None:
         report = check(subject(ready(), also_active=("globally", "as a persona's lorebook")), STRICT)
 
         assert codes(report.warnings) == ["LOREBOOK_ALSO_ACTIVE"]
         assert "Active globally, as a persona's lorebook" in report.warnings[0].details
 
-    def test_of_the_present_is_a_warning(self):
+    def test_of_the_present_is_a_warning(self) -> None:
         report = check(subject(parent({}, conversation(3), [entry(0, "a")]), 1), STRICT)
 
         assert codes(report.warnings) == ["LOREBOOK_FROM_PRESENT"]
 
     @pytest.mark.req(49, 50)
-    def test_with_a_broken_registry_is_a_warning(self):
+    def test_with_a_broken_registry_is_a_warning(self) -> None:
         origin = parent(running_recap("Tale", [], 0), conversation(2), [registry(0, "item", [registry_line(9, "x")])])
 
         finding = told(check(subject(origin), STRICT), "REGISTRY_BROKEN")
 
         assert "lists UID 9 as 'x', but the book has no such entry." in finding.details
 
-    def test_with_many_broken_lines_names_ten_and_counts_the_rest(self):
+    def test_with_many_broken_lines_names_ten_and_counts_the_rest(self) -> None:
         lines = [registry_line(number, "x") for number in range(100, 115)]
 
         finding = told(
@@ -180,7 +180,7 @@ class TestTheLorebook:
         assert finding.details.endswith("and 5 more.")
 
     @pytest.mark.req(54, 90)
-    def test_that_is_not_attached_is_a_warning(self):
+    def test_that_is_not_attached_is_a_warning(self) -> None:
         report = check(subject(parent(running_recap("Tale", [], 0), conversation(2))), STRICT)
 
         assert told(report, "NO_LOREBOOK").message == "No lorebook attached to current chat"
@@ -190,7 +190,7 @@ class TestTheLorebook:
 class TestTheScene:
     @pytest.mark.req(19, 27, 31, 154)
     @pytest.mark.parametrize("extra", [{}, scene(scene_break_visible=False), scene(scene_break=False)])
-    def test_break_is_wanted(self, extra: Json):
+    def test_break_is_wanted(self, extra: Json) -> None:
         finding = told(check(subject(ready(extra=extra)), STANDARD), "NO_SCENE_BREAK")
 
         assert finding.message == "Message is not a scene break"
@@ -199,14 +199,14 @@ class TestTheScene:
 
     @pytest.mark.req(21, 22, 27)
     @pytest.mark.parametrize("recap", ["", " \n "])
-    def test_recap_is_wanted(self, recap: str):
+    def test_recap_is_wanted(self, recap: str) -> None:
         finding = told(check(subject(ready(extra=scene(recap=recap))), STANDARD), "NO_SCENE_RECAP")
 
         assert finding.action == "Generate scene recap"
         assert finding.details == "Open scene break panel and click Generate"
 
     @pytest.mark.req(26)
-    def test_lorebook_work_is_wanted(self):
+    def test_lorebook_work_is_wanted(self) -> None:
         report = check(subject(ready(extra=scene(activated=0))), STANDARD)
 
         assert codes(report.warnings) == ["NO_LOREBOOK_ENTRY"]
@@ -221,7 +221,7 @@ class TestTheScene:
             ({KEY: {"versions": [recap_version(0, 2)], "current_version": 0}}, False),
         ],
     )
-    def test_running_recap_is_wanted_and_version_nought_is_one(self, stored: Json, wanted: bool):
+    def test_running_recap_is_wanted_and_version_nought_is_one(self, stored: Json, wanted: bool) -> None:
         report = check(subject(ready(**stored)), STANDARD)
 
         assert ("NO_RUNNING_RECAP" in codes(report.warnings)) is wanted
@@ -231,7 +231,7 @@ class TestTheScene:
 
     @pytest.mark.req(25)
     @pytest.mark.parametrize("ends, wanted", [(0, True), (1, True), (2, False)])
-    def test_is_wanted_in_the_running_recap(self, ends: int, wanted: bool):
+    def test_is_wanted_in_the_running_recap(self, ends: int, wanted: bool) -> None:
         report = check(subject(ready(**running_recap("Tale", [recap_version(4, ends)], 4))), STANDARD)
 
         assert ("SCENE_NOT_IN_RUNNING_RECAP" in codes(report.warnings)) is wanted
@@ -245,17 +245,17 @@ class TestTheScene:
             scene(recap='{"stage1":{"sn":"x"}}'),
         ],
     )
-    def test_recap_that_is_being_made_is_a_warning(self, extra: Json):
+    def test_recap_that_is_being_made_is_a_warning(self, extra: Json) -> None:
         report = check(subject(ready(extra=extra)), STANDARD)
 
         assert told(report, "RECAP_IN_PROGRESS").details == "Unfinished at message 2."
 
-    def test_history_that_is_hidden_is_a_warning(self):
+    def test_history_that_is_hidden_is_a_warning(self) -> None:
         origin = parent({}, [message(f"Turn {n}.", is_system=True) for n in range(2)])
 
         assert codes(check(subject(origin), STRICT).warnings) == ["HISTORY_HIDDEN"]
 
-    def test_history_with_one_visible_message_is_none(self):
+    def test_history_with_one_visible_message_is_none(self) -> None:
         origin = parent({}, [message("Turn 0."), message("Turn 1.", is_system=True)])
 
         assert check(subject(origin), STRICT).warnings == ()
@@ -263,7 +263,7 @@ class TestTheScene:
 
 class TestDamage:
     @pytest.mark.req(44)
-    def test_a_chat_that_cannot_be_read_blocks_and_nothing_else_is_asked(self):
+    def test_a_chat_that_cannot_be_read_blocks_and_nothing_else_is_asked(self) -> None:
         broken = Parent(Chat.from_bytes(b"nothing"), None)
 
         report = check(subject(broken, damage="The first line is not a header.", cuts={}), STRICT)
@@ -271,7 +271,7 @@ class TestDamage:
         assert codes(report.errors) == ["CHAT_DAMAGED"]
         assert report.errors[0].details == "The first line is not a header."
 
-    def test_a_line_that_is_no_message_blocks_and_says_where(self):
+    def test_a_line_that_is_no_message_blocks_and_says_where(self) -> None:
         data = chat_bytes({}, conversation(2)) + b"\n" + b"\n".join([b"oops", line(message("The end.")), b"42"])
         origin = Parent(Chat.from_bytes(data), None)
 
@@ -289,7 +289,7 @@ class TestDamage:
         ],
     )
     @pytest.mark.parametrize("policy", [STANDARD, STRICT])
-    def test_a_needed_line_that_is_broken_blocks(self, broken: bytes, policy: Policy):
+    def test_a_needed_line_that_is_broken_blocks(self, broken: bytes, policy: Policy) -> None:
         data = chat_bytes({}, conversation(2)) + b"\n" + broken + b"\n" + line(message("The end."))
         origin = Parent(Chat.from_bytes(data), None)
 
@@ -299,20 +299,21 @@ class TestDamage:
         assert "Message 2 is not readable JSON" in report.errors[0].details
 
 
-class TestPolicies:
-    SOFT = {
-        "NO_SCENE_BREAK": ready(extra={}),
-        "NO_SCENE_RECAP": ready(extra=scene(recap="")),
-        "NO_LOREBOOK_ENTRY": ready(extra=scene(activated=0)),
-        "NO_RUNNING_RECAP": ready(**running_recap("Tale", [], 0)),
-        "SCENE_NOT_IN_RUNNING_RECAP": ready(**running_recap("Tale", [recap_version(0, 1)], 0)),
-        "RECAP_IN_PROGRESS": ready(extra=scene(stage1_lorebook_metadata={"x": 1})),
-    }
+SOFT = {
+    "NO_SCENE_BREAK": ready(extra={}),
+    "NO_SCENE_RECAP": ready(extra=scene(recap="")),
+    "NO_LOREBOOK_ENTRY": ready(extra=scene(activated=0)),
+    "NO_RUNNING_RECAP": ready(**running_recap("Tale", [], 0)),
+    "SCENE_NOT_IN_RUNNING_RECAP": ready(**running_recap("Tale", [recap_version(0, 1)], 0)),
+    "RECAP_IN_PROGRESS": ready(extra=scene(stage1_lorebook_metadata={"x": 1})),
+}
 
+
+class TestPolicies:
     @pytest.mark.req(19, 21, 23, 25, 26, 27)
     @pytest.mark.parametrize("code", SOFT)
-    def test_the_standard_warns_where_the_strict_one_blocks(self, code: str):
-        asked = subject(self.SOFT[code])
+    def test_the_standard_warns_where_the_strict_one_blocks(self, code: str) -> None:
+        asked = subject(SOFT[code])
 
         assert code in codes(check(asked, STANDARD).warnings)
         assert check(asked, STANDARD).valid
@@ -320,8 +321,8 @@ class TestPolicies:
 
     @pytest.mark.parametrize("code", SOFT)
     @pytest.mark.parametrize("policy", [STANDARD, STRICT])
-    def test_a_setting_overrides_any_row(self, code: str, policy: Policy):
-        asked = subject(self.SOFT[code])
+    def test_a_setting_overrides_any_row(self, code: str, policy: Policy) -> None:
+        asked = subject(SOFT[code])
 
         blocks = check(asked, Policy(policy.strict, {code: Effect.BLOCK}))
         warns = check(asked, Policy(policy.strict, {code: Effect.WARN}))
@@ -331,7 +332,7 @@ class TestPolicies:
         assert code in codes(warns.warnings)
         assert code not in codes((*ignores.errors, *ignores.warnings))
 
-    def test_a_setting_can_let_a_busy_queue_pass(self):
+    def test_a_setting_can_let_a_busy_queue_pass(self) -> None:
         report = check(subject(ready(operation())), Policy(overrides={"QUEUE_NOT_EMPTY": Effect.WARN}))
 
         assert report.valid
@@ -339,7 +340,7 @@ class TestPolicies:
         assert not report.state.queue_empty
 
     @pytest.mark.req(28, 151)
-    def test_all_problems_are_told_at_once(self):
+    def test_all_problems_are_told_at_once(self) -> None:
         origin = ready(operation(), extra={}, **running_recap("Tale", [], 0))
 
         report = check(subject(origin, also_active=("globally",)), STRICT)
@@ -348,7 +349,7 @@ class TestPolicies:
         assert codes(report.warnings) == ["LOREBOOK_ALSO_ACTIVE"]
 
     @pytest.mark.req(28, 31)
-    def test_every_problem_says_what_to_do(self):
+    def test_every_problem_says_what_to_do(self) -> None:
         origin = ready(operation(), extra={}, **running_recap("Tale", [], 0))
 
         report = check(subject(origin, 99, also_active=("globally",), damage="", book_missing=True), STRICT)
@@ -356,7 +357,7 @@ class TestPolicies:
         assert len(report.errors) >= 3
         assert all(finding.message and finding.action for finding in (*report.errors, *report.warnings))
 
-    def test_every_requirement_has_a_code_of_its_own(self):
+    def test_every_requirement_has_a_code_of_its_own(self) -> None:
         rows = [requirement.code for requirement in REQUIREMENTS]
 
         assert len(set(rows)) == len(rows)
@@ -381,7 +382,7 @@ class TestPlainChats:
         ],
     )
     @pytest.mark.parametrize("entries", [None, [entry(0, "a")]])
-    def test_see_nothing_of_recaps(self, metadata: Json, entries: list[Json] | None, policy: Policy):
+    def test_see_nothing_of_recaps(self, metadata: Json, entries: list[Json] | None, policy: Policy) -> None:
         report = check(subject(parent(metadata, conversation(3), entries)), policy)
 
         assert (report.errors, report.warnings) == ((), ())
@@ -396,18 +397,18 @@ class TestPlainChats:
             {"auto_recap": {"combined_recap": {"message_count": 3}}},
         ],
     )
-    def test_with_a_key_of_the_extension_are_none(self, metadata: Json):
+    def test_with_a_key_of_the_extension_are_none(self, metadata: Json) -> None:
         report = check(subject(parent(metadata, conversation(3))), STANDARD)
 
         assert "NO_SCENE_BREAK" in codes(report.warnings)
 
     @pytest.mark.parametrize("entries", [[registry(0, "item")], [queue()]])
-    def test_with_an_entry_of_the_extension_are_none(self, entries: list[Json]):
+    def test_with_an_entry_of_the_extension_are_none(self, entries: list[Json]) -> None:
         report = check(subject(parent({}, conversation(3), entries)), STANDARD)
 
         assert "NO_SCENE_BREAK" in codes(report.warnings)
 
-    def test_with_a_message_of_the_extension_are_none(self):
+    def test_with_a_message_of_the_extension_are_none(self) -> None:
         origin = parent({}, [message("Turn 0.", extra=scene()), message("Turn 1.")])
 
         assert "NO_SCENE_BREAK" in codes(check(subject(origin), STANDARD).warnings)
@@ -415,7 +416,7 @@ class TestPlainChats:
 
 class TestAsCut:
     @pytest.mark.req(25, 134)
-    def test_requirements_see_the_running_recap_of_that_moment(self):
+    def test_requirements_see_the_running_recap_of_that_moment(self) -> None:
         versions = [recap_version(0, 1), recap_version(1, 4)]
         messages = [message("Turn 0."), message("Turn 1.", extra=scene()), *conversation(3, first=2)]
         origin = parent(running_recap("Tale", versions, 1), messages)
@@ -426,7 +427,7 @@ class TestAsCut:
         assert report.state.has_running_recap
 
     @pytest.mark.req(135)
-    def test_requirements_see_the_registries_of_that_moment(self):
+    def test_requirements_see_the_registries_of_that_moment(self) -> None:
         then = [registry(0, "item", [registry_line(1, "item-Lamp")]), entry(1, "item-Lamp")]
         now = [registry(0, "item", [registry_line(7, "item-Gone")])]
         messages = [message("Turn 0.", extra=scene(entries=snapshot(then, "Lore"))), *conversation(3, first=1)]
@@ -435,7 +436,7 @@ class TestAsCut:
         assert "REGISTRY_BROKEN" not in codes(check(subject(origin, 1), STANDARD).warnings)
         assert "REGISTRY_BROKEN" in codes(check(subject(origin), STANDARD).warnings)
 
-    def test_what_a_channel_finds_is_a_warning(self):
+    def test_what_a_channel_finds_is_a_warning(self) -> None:
         stored = {"auto_recap": {"combined_recap": {"content": "x", "message_count": 9}}}
 
         report = check(subject(parent(stored, conversation(9)), 3), STRICT)

@@ -20,5 +20,7 @@ BEFORE_SCENE = read_running_recap(running_recap("Tale", [recap_version(0, 3)], 0
         (scene(recap=""), RunningRecap(), ("NO_SCENE_RECAP", "NO_RUNNING_RECAP")),
     ],
 )
-def test_a_scene_break_tells_what_a_fork_there_would_miss(extra: Json, running: RunningRecap, codes: tuple[str, ...]):
+def test_a_scene_break_tells_what_a_fork_there_would_miss(
+    extra: Json, running: RunningRecap, codes: tuple[str, ...]
+) -> None:
     assert missing_at_scene(Scene(7, extra["auto_recap_memory"]), running) == codes

@@ -27,7 +27,7 @@ class TestIndex:
             (b"\xef\xbb\xbf{1}\n  {2}", [b"\xef\xbb\xbf{1}", b"  {2}"]),
         ],
     )
-    def test_blank_lines_do_not_count(self, data: bytes, lines: list[bytes]):
+    def test_blank_lines_do_not_count(self, data: bytes, lines: list[bytes]) -> None:
         index = index_lines([data])
 
         assert [data[start:end] for start, end in zip(index.starts, index.ends, strict=True)] == lines
@@ -43,10 +43,10 @@ class TestIndex:
             (b"{1}\n" + b" " * 3000 + b"x", (1,)),
         ],
     )
-    def test_a_line_that_does_not_begin_like_an_object_is_odd(self, data: bytes, odd: tuple[int, ...]):
+    def test_a_line_that_does_not_begin_like_an_object_is_odd(self, data: bytes, odd: tuple[int, ...]) -> None:
         assert index_lines([data]).odd_lines == odd
 
-    def test_every_chunking_gives_the_same_index(self):
+    def test_every_chunking_gives_the_same_index(self) -> None:
         data = b"\xef\xbb\xbf{1}\r\n\n  {2}\nodd\n\t\n{3}\n\n"
         whole = index_lines([data])
 
@@ -57,7 +57,7 @@ class TestIndex:
 
 
 class TestLines:
-    def test_messages_are_numbered_from_nought(self):
+    def test_messages_are_numbered_from_nought(self) -> None:
         story = Chat.from_bytes(chat_bytes({"a": 1}, conversation(3)))
 
         assert story.metadata == {"a": 1}
@@ -66,14 +66,14 @@ class TestLines:
         assert [story.message(number)["mes"] for number in range(3)] == ["Turn 0.", "Turn 1.", "Turn 2."]
         assert [story.has(number) for number in (-1, 0, 2, 3)] == [False, True, True, False]
 
-    def test_a_line_comes_as_it_is_written(self):
+    def test_a_line_comes_as_it_is_written(self) -> None:
         story = chat(b'{ "mes" : 1E5 }\r')
 
         assert story.line_bytes(0) == b'{ "mes" : 1E5 }\r'
         assert story.line_bytes(HEADER) == HEADER_LINE
         assert story.message(0) == {"mes": 100000.0}
 
-    def test_a_chat_of_a_header_alone_has_no_last_message(self):
+    def test_a_chat_of_a_header_alone_has_no_last_message(self) -> None:
         assert chat().message_count == 0
         assert chat().last is None
         assert Chat.from_bytes(b"").last is None
@@ -88,12 +88,12 @@ class TestLines:
             (b'{"chat_metadata":[]}', "no chat_metadata"),
         ],
     )
-    def test_a_first_line_that_is_no_header_is_damage(self, header: bytes, reason: str):
+    def test_a_first_line_that_is_no_header_is_damage(self, header: bytes, reason: str) -> None:
         with pytest.raises(ChatDamaged, match=reason):
             _ = Chat.from_bytes(header).metadata
 
     @pytest.mark.parametrize("broken", [b'{"mes":"', b"[]", b'{"mes":NaN}'])
-    def test_a_broken_message_is_damage_that_says_where(self, broken: bytes):
+    def test_a_broken_message_is_damage_that_says_where(self, broken: bytes) -> None:
         story = chat(line(message("Fine.")), broken)
 
         with pytest.raises(ChatDamaged, match="Message 1 is not readable"):
@@ -101,18 +101,18 @@ class TestLines:
 
 
 class TestSearching:
-    def test_finds_each_message_once_and_in_order(self):
+    def test_finds_each_message_once_and_in_order(self) -> None:
         story = chat(b'{"x":"needle needle"}', b'{"x":""}', b'{"needle":1}', b'{"needle":2}')
 
         assert list(story.messages_with(b"needle", upto=3)) == [0, 2, 3]
         assert list(story.messages_with(b"needle", upto=2)) == [0, 2]
         assert list(story.messages_with(b"needle", upto=-1)) == []
 
-    def test_does_not_look_into_the_header(self):
+    def test_does_not_look_into_the_header(self) -> None:
         assert list(chat(b'{"x":1}').messages_with(b"chat_metadata", upto=0)) == []
 
     @pytest.mark.parametrize("offset", range(-8, 3))
-    def test_finds_what_lies_across_two_reads(self, offset: int):
+    def test_finds_what_lies_across_two_reads(self, offset: int) -> None:
         needle = b'"needle"'
         start = len(HEADER_LINE) + 1
         filler = b'{"x":"' + b"a" * (SCAN_BYTES - 20) + b'"}'
@@ -123,7 +123,7 @@ class TestSearching:
         assert story.line_bytes(1).startswith(b"{")
         assert list(story.messages_with(needle, upto=2)) == [1]
 
-    def test_a_needle_of_one_byte_is_found(self):
+    def test_a_needle_of_one_byte_is_found(self) -> None:
         assert list(chat(b"{1}", b"{2}").messages_with(b"2", upto=1)) == [1]
 
 
@@ -143,5 +143,5 @@ class TestHidden:
             (b'{"is_system":true', True),
         ],
     )
-    def test_what_the_model_does_not_see_is_hidden(self, text: bytes, hidden: bool):
+    def test_what_the_model_does_not_see_is_hidden(self, text: bytes, hidden: bool) -> None:
         assert chat(text).is_hidden(0) is hidden

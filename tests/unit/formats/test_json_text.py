@@ -27,77 +27,77 @@ def undone(text: str, *edits: Edit) -> str:
 
 class TestParse:
     @pytest.mark.parametrize("text", ['{"a":1}', '  {"a":1}\r', '\ufeff{"a":1}\n', '\ufeff \t{"a":1} '])
-    def test_blanks_and_a_byte_order_mark_do_not_matter(self, text: str):
+    def test_blanks_and_a_byte_order_mark_do_not_matter(self, text: str) -> None:
         assert parse(text.encode()) == {"a": 1}
 
     @pytest.mark.parametrize(
         "text", ["", " ", "{", '{"a":1}x', '{"a":1}{}', "{'a':1}", '{"a":1,}', "undefined", '{"a":"\n"}', '"\\x"']
     )
-    def test_anything_else_is_not_json(self, text: str):
+    def test_anything_else_is_not_json(self, text: str) -> None:
         with pytest.raises(NotJson):
             parse(text)
 
     @pytest.mark.parametrize("text", ["NaN", "Infinity", '{"a":-Infinity}'])
-    def test_what_only_python_reads_is_not_json(self, text: str):
+    def test_what_only_python_reads_is_not_json(self, text: str) -> None:
         with pytest.raises(NotJson):
             parse(text)
 
-    def test_nesting_beyond_reason_is_not_json(self):
+    def test_nesting_beyond_reason_is_not_json(self) -> None:
         with pytest.raises(NotJson):
             parse("[" * 100_000 + "]" * 100_000)
 
-    def test_big_integers_keep_every_digit(self):
+    def test_big_integers_keep_every_digit(self) -> None:
         assert parse("123456789012345678901234567890") == 123456789012345678901234567890
 
-    def test_half_an_emoji_is_read(self):
+    def test_half_an_emoji_is_read(self) -> None:
         assert parse('"\\ud83d"') == "\ud83d"
 
     @pytest.mark.parametrize("text", ["[]", "1", '"a"', "null"])
-    def test_only_an_object_is_an_object(self, text: str):
+    def test_only_an_object_is_an_object(self, text: str) -> None:
         with pytest.raises(NotJson, match="not an object"):
             parse_object(text)
 
-    def test_bytes_that_are_not_utf_8_come_back(self):
+    def test_bytes_that_are_not_utf_8_come_back(self) -> None:
         data = b'{"a":"\xff\xfe caf\xe9"}'
 
         assert to_bytes(to_text(data)) == data
 
 
 class TestEncode:
-    def test_writes_as_sillytavern_writes(self):
+    def test_writes_as_sillytavern_writes(self) -> None:
         assert encode({"a": [1, "é界"], "b": None}) == '{"a":[1,"é界"],"b":null}'
 
-    def test_half_an_emoji_is_an_escape(self):
+    def test_half_an_emoji_is_an_escape(self) -> None:
         assert encode("\ud83d!") == '"\\ud83d!"'
         assert encode("😀") == '"😀"'
 
-    def test_a_number_too_large_for_javascript_is_null_there(self):
+    def test_a_number_too_large_for_javascript_is_null_there(self) -> None:
         assert encode({"a": [parse("1e400"), 1.5]}) == '{"a":[null,1.5]}'
 
 
 class TestFinding:
     TEXT = '{ "a" : [1E5, {"b":-0}] , "a":[ "x",  2.50 ], "c":{"d":"\\ud83d"} }'
 
-    def test_a_value_comes_as_it_is_written(self):
+    def test_a_value_comes_as_it_is_written(self) -> None:
         assert value_text(self.TEXT, ("a", 1)) == "2.50"
         assert value_text(self.TEXT, ("c", "d")) == '"\\ud83d"'
 
-    def test_of_equal_keys_the_last_one_counts(self):
+    def test_of_equal_keys_the_last_one_counts(self) -> None:
         assert value_text(self.TEXT, ("a",)) == '[ "x",  2.50 ]'
 
     @pytest.mark.parametrize("path", [("x",), ("a", 5), ("a", "b"), ("c", 0), ("c", "d", "e")])
-    def test_what_is_not_there_is_none(self, path: tuple[str | int, ...]):
+    def test_what_is_not_there_is_none(self, path: tuple[str | int, ...]) -> None:
         assert value_text(self.TEXT, path) is None
 
-    def test_items_come_as_they_are_written(self):
+    def test_items_come_as_they_are_written(self) -> None:
         assert item_texts(self.TEXT, ("a",)) == ['"x"', "2.50"]
 
     @pytest.mark.parametrize("path", [("x",), ("c",)])
-    def test_what_is_no_array_has_no_items(self, path: tuple[str, ...]):
+    def test_what_is_no_array_has_no_items(self, path: tuple[str, ...]) -> None:
         assert item_texts(self.TEXT, path) == []
 
     @pytest.mark.parametrize("text", ['{"a" 1}', '{"a":1 "b":2}', "{a:1}", '{"a":', "{"])
-    def test_broken_text_is_not_json(self, text: str):
+    def test_broken_text_is_not_json(self, text: str) -> None:
         with pytest.raises(NotJson):
             value_text(text, ("a",))
         with pytest.raises(NotJson):
@@ -123,33 +123,33 @@ class TestPut:
             ('{"\\u0061":1}', Put(("a",), "2"), '{"\\u0061":2}'),
         ],
     )
-    def test_changes_nothing_but_the_value(self, text: str, edit: Put, expected: str):
+    def test_changes_nothing_but_the_value(self, text: str, edit: Put, expected: str) -> None:
         assert edited(text, edit) == expected
 
-    def test_a_new_member_is_laid_out_like_its_elders(self):
+    def test_a_new_member_is_laid_out_like_its_elders(self) -> None:
         text = '{\n    "a": 1,\n    "b": 2\n}'
 
         assert edited(text, Put(("c",), "3")) == '{\n    "a": 1,\n    "b": 2,\n    "c": 3\n}'
 
-    def test_is_made_only_while_the_old_value_is_the_expected_one(self):
+    def test_is_made_only_while_the_old_value_is_the_expected_one(self) -> None:
         assert edited('{"a": 1.0}', Put(("a",), "2", only_if="1")) == '{"a": 2}'
         assert edited('{"a": 3}', Put(("a",), "2", only_if="1")) == '{"a": 3}'
         assert edited("{}", Put(("a",), "2", only_if="1")) == "{}"
 
-    def test_true_is_not_one(self):
+    def test_true_is_not_one(self) -> None:
         assert edited('{"a":true}', Put(("a",), "2", only_if="1")) == '{"a":true}'
         assert edited('{"a":[false]}', Put(("a",), "2", only_if="[0]")) == '{"a":[false]}'
 
-    def test_a_value_that_is_there_already_needs_no_inverse(self):
+    def test_a_value_that_is_there_already_needs_no_inverse(self) -> None:
         assert apply_edits('{"a":1}', [Put(("a",), "1")]) == ('{"a":1}', ())
 
     @pytest.mark.parametrize("path", [(), ("a",)])
-    def test_a_text_that_is_no_object_takes_no_member(self, path: tuple[str, ...]):
+    def test_a_text_that_is_no_object_takes_no_member(self, path: tuple[str, ...]) -> None:
         with pytest.raises(NotJson):
             apply_edits("[1]", [Put(path, "1")])
 
     @pytest.mark.parametrize("path", [("a", 2), ("a", 5, "b"), ("x", 0)])
-    def test_an_array_is_not_made_longer(self, path: tuple[str | int, ...]):
+    def test_an_array_is_not_made_longer(self, path: tuple[str | int, ...]) -> None:
         with pytest.raises(NotJson):
             apply_edits('{"a":[1,2]}', [Put(path, "1")])
 
@@ -170,10 +170,10 @@ class TestDrop:
             ('{"a":1}', Drop(("a",), only_if="2"), '{"a":1}'),
         ],
     )
-    def test_takes_out_one_member_and_one_comma(self, text: str, edit: Drop, expected: str):
+    def test_takes_out_one_member_and_one_comma(self, text: str, edit: Drop, expected: str) -> None:
         assert edited(text, edit) == expected
 
-    def test_comes_back_as_the_last_of_its_siblings(self):
+    def test_comes_back_as_the_last_of_its_siblings(self) -> None:
         assert undone('{"a":1,"b":2}', Drop(("a",))) == '{"b":2,"a":1}'
 
 
@@ -195,7 +195,7 @@ class TestAppendAndTake:
             ('{"a":1}', Take(("a",), '"y"'), '{"a":1}'),
         ],
     )
-    def test_one_item_comes_or_goes(self, text: str, edit: Edit, expected: str):
+    def test_one_item_comes_or_goes(self, text: str, edit: Edit, expected: str) -> None:
         assert edited(text, edit) == expected
 
 
@@ -212,16 +212,16 @@ class TestInverse:
             ('{"a":"text"}', [Append(("a", "b"), "3")]),
         ],
     )
-    def test_restores_every_byte_of_what_was_put_or_appended(self, text: str, edits: list[Edit]):
+    def test_restores_every_byte_of_what_was_put_or_appended(self, text: str, edits: list[Edit]) -> None:
         assert undone(text, *edits) == text
 
-    def test_finds_its_place_after_another_program_wrote_the_text_anew(self):
+    def test_finds_its_place_after_another_program_wrote_the_text_anew(self) -> None:
         made = apply_edits('{ "a":1, "extra":{} }', [Put(("extra", "bookmark_link"), '"x"')])
         anew = json.dumps({**json.loads(made.text), "b": 2}, separators=(",", ":"))
 
         assert apply_edits(anew, made.inverse).text == '{"a":1,"extra":{},"b":2}'
 
-    def test_leaves_alone_what_somebody_changed_meanwhile(self):
+    def test_leaves_alone_what_somebody_changed_meanwhile(self) -> None:
         made = apply_edits('{"a":1}', [Put(("b",), '"ours"')])
 
         assert apply_edits('{"a":1,"b":"theirs"}', made.inverse).text == '{"a":1,"b":"theirs"}'

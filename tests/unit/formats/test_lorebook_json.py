@@ -16,7 +16,7 @@ def outline(book: Lorebook) -> list[tuple[Any, ...]]:
 
 class TestOutline:
     @pytest.mark.req(37, 43)
-    def test_tells_every_entry_but_the_content_only_of_internal_ones(self):
+    def test_tells_every_entry_but_the_content_only_of_internal_ones(self) -> None:
         data = lorebook_bytes([entry(3, "character-Mira", "a cook"), registry(0, "character"), queue(uid=9)])
 
         book = parse_lorebook("Book", data)
@@ -31,7 +31,7 @@ class TestOutline:
         assert [each.uid for each in book.registry_entries] == [0]
 
     @pytest.mark.req(43)
-    def test_empty_slots_and_odd_values_are_of_no_interest(self):
+    def test_empty_slots_and_odd_values_are_of_no_interest(self) -> None:
         entries: Json = {"0": None, "1": "text", "2": {"uid": "2", "comment": None}, "3": {"uid": True}, "x": {}}
 
         book = parse_lorebook("Book", pretty({"entries": entries}))
@@ -52,7 +52,7 @@ class TestOutline:
         ],
     )
     @pytest.mark.req(44)
-    def test_what_is_no_book_is_unreadable(self, data: bytes, reason: str):
+    def test_what_is_no_book_is_unreadable(self, data: bytes, reason: str) -> None:
         with pytest.raises(LorebookUnreadable, match=reason):
             parse_lorebook("Book", data)
 
@@ -76,7 +76,7 @@ class TestBigBooks:
 
     @pytest.mark.parametrize("name", BOOKS)
     @pytest.mark.parametrize("title", [None, "Title", 5])
-    def test_big_and_small_books_are_read_alike(self, name: str, title: Any):
+    def test_big_and_small_books_are_read_alike(self, name: str, title: Any) -> None:
         small = lorebook_bytes(BOOKS[name], name=title)
         big = lorebook_bytes(BOOKS[name], name=title, padding="x" * LONG)
 
@@ -84,7 +84,7 @@ class TestBigBooks:
         assert parse_lorebook("Book", big).title == parse_lorebook("Book", small).title
 
     @pytest.mark.parametrize("name", BOOKS)
-    def test_without_the_faster_reader_nothing_changes(self, name: str, monkeypatch: pytest.MonkeyPatch):
+    def test_without_the_faster_reader_nothing_changes(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         big = lorebook_bytes(BOOKS[name], padding="x" * LONG)
         with_it = parse_lorebook("Book", big)
         monkeypatch.setitem(sys.modules, "msgspec", None)
@@ -94,7 +94,7 @@ class TestBigBooks:
     @pytest.mark.parametrize(
         "slot", [b"null", b'"text"', b"5", b"[]", b'{"uid":0,"uid":2,"comment":"a","comment":"_b"}']
     )
-    def test_odd_slots_are_read_alike(self, slot: bytes):
+    def test_odd_slots_are_read_alike(self, slot: bytes) -> None:
         small = b'{"entries":{"0":' + slot + b',"0":' + slot + b"}}"
         big = small[:-1] + b',"padding":"' + b"x" * LONG + b'"}'
 
@@ -113,7 +113,7 @@ class TestBigBooks:
             b'"unfinished',
         ],
     )
-    def test_what_is_broken_is_unreadable_however_big(self, broken: bytes):
+    def test_what_is_broken_is_unreadable_however_big(self, broken: bytes) -> None:
         small = b'{"entries":{"0":{"uid":0,"extensions":' + broken + b"}}}"
         big = small[:-1] + b',"padding":"' + b"x" * LONG + b'"}'
 
@@ -124,7 +124,7 @@ class TestBigBooks:
 
 class TestTitle:
     @pytest.mark.req(41)
-    def test_the_title_becomes_the_clones_name_and_nothing_else_changes(self):
+    def test_the_title_becomes_the_clones_name_and_nothing_else_changes(self) -> None:
         data = b'{ "name" : "Old", "entries":{ "0":{"uid":0,"order":1E2} }, "extensions":{"a":1} }'
 
         clone = retitled(parse_lorebook("Old", data), 'New "one"')
@@ -132,12 +132,12 @@ class TestTitle:
         assert clone == data.replace(b'"Old"', b'"New \\"one\\""')
 
     @pytest.mark.parametrize("title", [b"", b'"name":null,', b'"name":5,'])
-    def test_a_book_without_a_title_stays_as_it_is(self, title: bytes):
+    def test_a_book_without_a_title_stays_as_it_is(self, title: bytes) -> None:
         data = b"{" + title + b'"entries":{}}'
 
         assert retitled(parse_lorebook("Old", data), "New") == data
 
-    def test_half_an_emoji_survives_in_a_retitled_book(self):
+    def test_half_an_emoji_survives_in_a_retitled_book(self) -> None:
         data = b'{"name":"x","entries":{"0":{"uid":0,"content":"\\ud83d"}}}'
 
         clone = retitled(parse_lorebook("Old", data), "half \ud83d")

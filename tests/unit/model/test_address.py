@@ -11,7 +11,7 @@ from forklore.model.address import ChatAddress
         ("Mira/a/b", "Mira", "a/b"),
     ],
 )
-def test_an_address_is_a_folder_and_a_name(text: str, folder: str, name: str):
+def test_an_address_is_a_folder_and_a_name(text: str, folder: str, name: str) -> None:
     address = ChatAddress.parse(text)
 
     assert address == ChatAddress(folder, name)
@@ -19,12 +19,12 @@ def test_an_address_is_a_folder_and_a_name(text: str, folder: str, name: str):
 
 
 @pytest.mark.parametrize("text", ["Tale", "", "Mira/"])
-def test_a_text_without_both_is_no_address(text: str):
+def test_a_text_without_both_is_no_address(text: str) -> None:
     assert ChatAddress.parse(text) is None
 
 
 @pytest.mark.req(87)
-def test_a_group_chat_knows_its_group():
+def test_a_group_chat_knows_its_group() -> None:
     address = ChatAddress.of_group("17", "Tale")
 
     assert str(address) == "group:17/Tale"
@@ -33,6 +33,6 @@ def test_a_group_chat_knows_its_group():
     assert address.sibling("Other") == ChatAddress("group:17", "Other")
 
 
-def test_a_solo_chat_has_no_group():
+def test_a_solo_chat_has_no_group() -> None:
     assert not ChatAddress("Mira", "Tale").is_group
     assert ChatAddress("Mira", "Tale").group_id == ""

@@ -5,7 +5,7 @@ from forklore.model.finding import Finding, Report, ReportState, Severity
 
 
 @pytest.mark.req(29, 30)
-def test_a_report_has_the_shape_of_the_contract():
+def test_a_report_has_the_shape_of_the_contract() -> None:
     warning = Finding("NO_SCENE_BREAK", Severity.WARNING, "Message is not a scene break", "Mark it", "Use the button")
     state = ReportState(queue_empty=True, has_scene_recap=True, message_index=4)
 
@@ -38,11 +38,11 @@ def test_a_report_has_the_shape_of_the_contract():
 
 
 @pytest.mark.req(29)
-def test_a_report_with_an_error_is_not_valid():
+def test_a_report_with_an_error_is_not_valid() -> None:
     assert not Report("Mira/Tale", 4, errors=(Finding("X", Severity.ERROR, "x"),)).valid
 
 
-def test_an_error_has_the_shape_of_the_contract():
+def test_an_error_has_the_shape_of_the_contract() -> None:
     finding = Finding("X", Severity.ERROR, "x")
 
     error = BadRequest("No.", action="Do.", findings=[finding]).to_json()

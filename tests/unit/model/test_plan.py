@@ -32,19 +32,19 @@ from forklore.model.plan import (
         Take(("a",), '"x"', prune=1),
     ],
 )
-def test_an_edit_comes_back_from_the_journal(line: int | None, edit: Edit):
+def test_an_edit_comes_back_from_the_journal(line: int | None, edit: Edit) -> None:
     written = json.loads(json.dumps(LineEdit(line, edit).to_json()))
 
     assert LineEdit.from_json(written) == LineEdit(line, edit)
 
 
-def test_a_fingerprint_comes_back_from_the_journal():
+def test_a_fingerprint_comes_back_from_the_journal() -> None:
     print_ = Fingerprint(1, 2, 3)
 
     assert Fingerprint.from_json(json.loads(json.dumps(print_.to_json()))) == print_
 
 
-def test_a_plan_shows_what_it_does_to_which_file():
+def test_a_plan_shows_what_it_does_to_which_file() -> None:
     changes = (
         CreateFile("worlds/B.json", (Bytes(b"{}"),)),
         EditFile("chats/A.jsonl", ()),

@@ -30,6 +30,8 @@ from forklore.testing.stories import (
 
 FILES = ForkFiles(
     address="Mira/Fork",
+    chat_name="Fork",
+    clone_name="Lore__CP_Fork",
     parent="chats/Mira/Tale.jsonl",
     chat="chats/Mira/Fork.jsonl",
     book="worlds/Lore.json",
@@ -55,7 +57,7 @@ class Planned:
         self.origin = origin
         where = point(origin, at, kind=kind, other_swipe=swipe is not None)
         if origin.book is None:
-            files = replace(files, book=None, clone=None)
+            files = replace(files, book=None, clone=None, clone_name=None)
         draft = draft_fork(origin, where, swipe=swipe, show_last_scene=show_last_scene)
         subject = Subject("Mira/Tale", kind, where.at, origin, draft.cuts, book_name=files.book and "Lore")
         self.plan: Plan = plan_fork(draft, check(subject, Policy()), files)
@@ -104,7 +106,7 @@ def tale(*messages: Json, entries: list[Json] | None = None, **metadata: Any) ->
 
 class TestOrder:
     @pytest.mark.req(45, 71, 84)
-    def test_the_clone_comes_before_the_chat_that_names_it_and_the_link_last(self):
+    def test_the_clone_comes_before_the_chat_that_names_it_and_the_link_last(self) -> None:
         planned = Planned(tale())
 
         assert planned.plan.to_json() == {
@@ -118,7 +120,7 @@ class TestOrder:
         assert planned.plan.unchanged == FILES.read
 
     @pytest.mark.req(87)
-    def test_a_group_lists_the_chat_right_after_it_exists(self):
+    def test_a_group_lists_the_chat_right_after_it_exists(self) -> None:
         planned = Planned(tale(), files=replace(FILES, group="groups/17.json"))
 
         assert [change.path for change in planned.plan.changes] == [
@@ -129,14 +131,14 @@ class TestOrder:
         ]
 
     @pytest.mark.req(54)
-    def test_without_a_book_the_chat_is_all_there_is_to_make(self):
+    def test_without_a_book_the_chat_is_all_there_is_to_make(self) -> None:
         planned = Planned(parent({}, conversation(2)))
 
         assert [change.path for change in planned.plan.changes] == ["chats/Mira/Fork.jsonl", "chats/Mira/Tale.jsonl"]
         assert planned.plan.commit == 0
         assert "auto_recap" not in json.loads(planned.edited(FILES.parent).split(b"\n")[0])["chat_metadata"]
 
-    def test_big_bodies_are_ranges_of_existing_files(self):
+    def test_big_bodies_are_ranges_of_existing_files(self) -> None:
         planned = Planned(tale())
 
         clone, chat, _ = planned.plan.changes
@@ -149,7 +151,7 @@ class TestOrder:
 class TestTheChat:
     @pytest.mark.req(74, 75)
     @pytest.mark.parametrize("at", [0, 2, 3])
-    def test_holds_the_messages_up_to_the_point(self, at: int):
+    def test_holds_the_messages_up_to_the_point(self, at: int) -> None:
         origin = tale()
 
         messages = Planned(origin, at).chat.split(b"\n")[1:]
@@ -158,7 +160,7 @@ class TestTheChat:
 
     @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\n\n "])
     @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b"\n\n"])
-    def test_keeps_how_the_file_begins_and_ends(self, start: bytes, end: bytes):
+    def test_keeps_how_the_file_begins_and_ends(self, start: bytes, end: bytes) -> None:
         data = start + chat_bytes({"a": 1}, conversation(3)).replace(b"\n", b"\r\n") + end
         origin = Parent(Chat.from_bytes(data), None)
 
@@ -169,7 +171,7 @@ class TestTheChat:
         assert made.startswith(data[: header[0]])
         assert made.endswith(rest)
 
-    def test_keeps_every_byte_of_the_header_that_needs_no_change(self):
+    def test_keeps_every_byte_of_the_header_that_needs_no_change(self) -> None:
         header = b'{ "odd":1E5, "chat_metadata":{ "x":1.0,"x":-0, "integrity" : "old" }, "user_name":"\\ud83d" }'
         origin = Parent(Chat.from_bytes(header + b"\n" + line(message("Hello."))), None)
 
@@ -178,7 +180,7 @@ class TestTheChat:
         assert made.startswith(b'{ "odd":1E5, "chat_metadata":{ "x":1.0,"x":-0, "integrity" : "fresh", "main_chat"')
         assert made.endswith(b', "user_name":"\\ud83d" }')
 
-    def test_keeps_running_versions_as_they_are_written(self):
+    def test_keeps_running_versions_as_they_are_written(self) -> None:
         versions = b'[{"version":0,"new_scene_index":1,"odd":1E5 },{"version":1,"new_scene_index":9}]'
         stored = b'{"chat_id":"Tale","current_version":1,"versions":' + versions + b"}"
         header = b'{"chat_metadata":{"auto_recap_running_scene_recaps":' + stored + b"}}"
@@ -189,14 +191,14 @@ class TestTheChat:
 
         assert b'"versions":[{"version":0,"new_scene_index":1,"odd":1E5 }]' in made
 
-    def test_is_readable_by_javascript_whatever_numbers_it_holds(self):
+    def test_is_readable_by_javascript_whatever_numbers_it_holds(self) -> None:
         huge = b'{"chat_id":"Tale","current_version":0,"versions":[{"version":0,"new_scene_index":0,"x":1e400}]}'
         header = b'{"chat_metadata":{"auto_recap_running_scene_recaps":' + huge + b"}}"
         origin = Parent(Chat.from_bytes(header + b"\n" + line(message("Hello."))), None)
 
         assert b"Infinity" not in Planned(origin).chat
 
-    def test_shows_the_chosen_swipe_in_its_last_message_alone(self):
+    def test_shows_the_chosen_swipe_in_its_last_message_alone(self) -> None:
         origin = tale(*conversation(2), swiped("One.", "Two."), message("Later."))
 
         made = Planned(origin, 2, kind="branch", swipe=1)
@@ -206,20 +208,20 @@ class TestTheChat:
         assert json.loads(lines[2])["mes"] == "Two."
         assert origin.chat.message(2)["mes"] == "One."
 
-    def test_refuses_a_swipe_that_is_not_there_before_anything_is_planned(self):
+    def test_refuses_a_swipe_that_is_not_there_before_anything_is_planned(self) -> None:
         origin = tale()
 
         with pytest.raises(NoSuchSwipe):
             draft_fork(origin, point(origin, other_swipe=True), swipe=5, show_last_scene=False)
 
-    def test_shows_the_messages_of_its_last_scene_again(self):
+    def test_shows_the_messages_of_its_last_scene_again(self) -> None:
         messages = [message(f"Turn {n}.", is_system=True, extra=scene() if n == 1 else {}) for n in range(5)]
 
         made = Planned(tale(*messages), 3, show_last_scene=True)
 
         assert [json.loads(text)["is_system"] for text in made.chat.split(b"\n")[1:]] == [True, True, False, False]
 
-    def test_is_not_drafted_from_a_scene_that_cannot_be_read(self):
+    def test_is_not_drafted_from_a_scene_that_cannot_be_read(self) -> None:
         broken = b'{"extra":{"auto_recap_memory":{"scene_break":true}}, oops'
         data = chat_bytes({}, []) + b"\n" + broken + b"\n" + line(message("Hidden.", is_system=True))
         origin = Parent(Chat.from_bytes(data), None)
@@ -234,7 +236,7 @@ class TestTheRecord:
         return record
 
     @pytest.mark.req(3, 63, 64, 65, 66, 67, 68, 69, 70)
-    def test_has_every_field_of_both_designs_and_tells_the_truth(self):
+    def test_has_every_field_of_both_designs_and_tells_the_truth(self) -> None:
         recaps = running_recap("Tale", [recap_version(3, 1, "Then.")], 3)
         origin = tale(*conversation(1), message("Turn 1.", extra=scene("The storm", recap="It rained.")), **recaps)
 
@@ -271,13 +273,13 @@ class TestTheRecord:
         }
 
     @pytest.mark.req(64, 70)
-    def test_flags_and_warnings_say_what_was_missing(self):
+    def test_flags_and_warnings_say_what_was_missing(self) -> None:
         record = self.record(Planned(tale(**running_recap("Tale", [], 0)), 1))
 
         assert (record["has_scene_break"], record["has_scene_recap"], record["has_running_recap"]) == (False,) * 3
         assert {"NO_SCENE_BREAK", "NO_RUNNING_RECAP", "LOREBOOK_FROM_PRESENT"} <= set(record["warnings"])
 
-    def test_digests_are_those_of_messages_and_clone(self):
+    def test_digests_are_those_of_messages_and_clone(self) -> None:
         planned = Planned(tale(), 1)
 
         digests = self.record(planned)["digests"]
@@ -289,7 +291,7 @@ class TestTheRecord:
         assert planned.metadata["forklore"]["digests"] == digests
 
     @pytest.mark.req(72)
-    def test_the_parents_own_record_is_replaced_in_the_fork_alone(self):
+    def test_the_parents_own_record_is_replaced_in_the_fork_alone(self) -> None:
         origin = tale(auto_recap_checkpoint_state={"chat_id": "Tale"}, forklore={"chat": "Tale", "timeline": "old"})
 
         planned = Planned(origin)
@@ -303,7 +305,7 @@ class TestTheRecord:
 
 class TestTheParent:
     @pytest.mark.req(80)
-    def test_a_checkpoint_is_linked_and_replaces_an_earlier_link(self):
+    def test_a_checkpoint_is_linked_and_replaces_an_earlier_link(self) -> None:
         planned = Planned(tale(message("Hello.", extra={"bookmark_link": "Old", "a": 1})))
 
         header, last = planned.edited(FILES.parent).split(b"\n")
@@ -313,7 +315,7 @@ class TestTheParent:
         }
 
     @pytest.mark.req(81)
-    def test_a_branch_is_added_to_the_others(self):
+    def test_a_branch_is_added_to_the_others(self) -> None:
         planned = Planned(tale(message("Hello.", extra={"branches": ["Old"]})), kind="branch")
 
         last = planned.edited(FILES.parent).split(b"\n")[1]
@@ -322,14 +324,14 @@ class TestTheParent:
     @pytest.mark.parametrize(
         "space", [None, "text", ["a"], {"checkpoint_lorebook_map": "text"}, {"checkpoint_lorebook_map": None}]
     )
-    def test_a_map_that_has_no_place_is_done_without(self, space: Any):
+    def test_a_map_that_has_no_place_is_done_without(self, space: Any) -> None:
         planned = Planned(tale(auto_recap=space))
 
         header = planned.edited(FILES.parent).split(b"\n")[0]
         assert header == planned.sources[FILES.parent].split(b"\n")[0]
 
     @pytest.mark.parametrize("metadata", [{}, {"auto_recap": {}}, {"auto_recap": {"checkpoint_lorebook_map": {}}}])
-    def test_a_map_that_is_not_there_yet_is_made(self, metadata: Json):
+    def test_a_map_that_is_not_there_yet_is_made(self, metadata: Json) -> None:
         planned = Planned(tale(**metadata))
 
         header = json.loads(planned.edited(FILES.parent).split(b"\n")[0])["chat_metadata"]
@@ -338,7 +340,7 @@ class TestTheParent:
 
 class TestTheClone:
     @pytest.mark.req(40, 41)
-    def test_has_the_bytes_of_the_book_but_for_its_title(self):
+    def test_has_the_bytes_of_the_book_but_for_its_title(self) -> None:
         origin = tale()
         data = b"\xef\xbb\xbf" + lorebook_bytes([entry(0, "a")], name="Lore", odd=[1]) + b"\n"
         origin = Parent(origin.chat, parse_lorebook("Lore", data))

@@ -1,26 +1,26 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 
 from forklore.formats.chat_jsonl import Chat
-from forklore.model.plan import HEADER, Append, Drop, EditFile, LineEdit, Put, RestoreFile, Take, TrashFile
+from forklore.model.plan import HEADER, Append, Drop, EditFile, LineEdit, Plan, Put, RestoreFile, Take, TrashFile
 from forklore.planning.undo import UndoRefused, inverse_edits, inverse_link_edits, plan_undo
-from forklore.testing.stories import chat_bytes, message, swiped
+from forklore.testing.stories import Json, chat_bytes, message, swiped
 
 LINK = ("extra", "bookmark_link")
-CREATED = [
+CREATED: list[Json] = [
     {"do": "create", "path": "worlds/B.json", "content": [[5, "aa"]]},
     {"do": "create", "path": "chats/M/F.jsonl", "content": [[7, "bb"], [1, "cc"]]},
     {"do": "edit", "path": "chats/M/P.jsonl", "role": "link", "inverse": [LineEdit(0, Drop(LINK, '"F"')).to_json()]},
 ]
-TRASHED = [
+TRASHED: list[Json] = [
     {"do": "trash", "path": "chats/M/F.jsonl", "item": "1/0-F", "content": [[7, "bb"]]},
     {"do": "trash", "path": "worlds/B.json", "item": "1/1-B", "content": [[5, "aa"]]},
 ]
 
 
-def plan(changes: Sequence[Mapping[str, Any]], missing: set[str] = frozenset()) -> Any:  # type: ignore[assignment]
+def plan(changes: list[Json], missing: Collection[str] = ()) -> Plan:
     return plan_undo(
         "op",
         "M/F",
@@ -32,7 +32,7 @@ def plan(changes: Sequence[Mapping[str, Any]], missing: set[str] = frozenset()) 
 
 
 class TestPlan:
-    def test_the_chat_goes_before_its_book_and_the_link_last(self):
+    def test_the_chat_goes_before_its_book_and_the_link_last(self) -> None:
         made = plan(CREATED)
 
         assert made.changes == (
@@ -42,7 +42,7 @@ class TestPlan:
         )
         assert (made.kind, made.commit, made.undoes, made.notes) == ("undo", 0, "op", {"fork": "F"})
 
-    def test_the_book_comes_back_before_its_chat(self):
+    def test_the_book_comes_back_before_its_chat(self) -> None:
         made = plan(TRASHED)
 
         assert made.changes == (
@@ -51,12 +51,12 @@ class TestPlan:
         )
         assert made.commit == 1
 
-    def test_what_somebody_removed_is_not_removed_again(self):
+    def test_what_somebody_removed_is_not_removed_again(self) -> None:
         made = plan(CREATED, {"worlds/B.json", "chats/M/P.jsonl"})
 
         assert [change.path for change in made.changes] == ["chats/M/F.jsonl"]
 
-    def test_nothing_left_is_nothing_to_undo(self):
+    def test_nothing_left_is_nothing_to_undo(self) -> None:
         with pytest.raises(UndoRefused, match="nothing left"):
             plan(CREATED, {"worlds/B.json", "chats/M/F.jsonl", "chats/M/P.jsonl"})
 
@@ -78,13 +78,13 @@ def link_edits(
 
 
 class TestLinks:
-    def test_an_earlier_link_of_another_program_comes_back(self):
+    def test_an_earlier_link_of_another_program_comes_back(self) -> None:
         inverse = LineEdit(0, Put(LINK, '"Theirs"', only_if='"F"'))
 
         assert link_edits(inverse, chat(message("a"))) == (inverse,)
 
     @pytest.mark.parametrize("there", [True, False])
-    def test_an_earlier_checkpoint_of_ours_is_linked_while_it_is_there(self, there: bool):
+    def test_an_earlier_checkpoint_of_ours_is_linked_while_it_is_there(self, there: bool) -> None:
         inverse = LineEdit(0, Put(LINK, '"A"', only_if='"F"'))
         history = {"A": [LineEdit(0, Put(LINK, '"Theirs"', only_if='"A"'))]}
 
@@ -92,7 +92,7 @@ class TestLinks:
 
         assert made.edit == Put(LINK, '"A"' if there else '"Theirs"', only_if='"F"')
 
-    def test_a_chain_of_undone_checkpoints_is_followed_to_its_end(self):
+    def test_a_chain_of_undone_checkpoints_is_followed_to_its_end(self) -> None:
         inverse = LineEdit(0, Put(LINK, '"B"', only_if='"F"'))
         history = {
             "B": [LineEdit(0, Put(LINK, '"A"', only_if='"B"'))],
@@ -103,7 +103,7 @@ class TestLinks:
 
         assert made.edit == Drop(LINK, only_if='"F"', prune=1)
 
-    def test_a_chain_that_bites_its_tail_ends_without_a_link(self):
+    def test_a_chain_that_bites_its_tail_ends_without_a_link(self) -> None:
         inverse = LineEdit(0, Put(LINK, '"A"', only_if='"F"'))
         history = {"A": [LineEdit(0, Put(LINK, '"F"', only_if='"A"'))]}
 
@@ -111,7 +111,7 @@ class TestLinks:
 
         assert made.edit == Drop(LINK, only_if='"F"')
 
-    def test_an_object_that_an_undone_fork_made_goes_with_the_last_thing_in_it(self):
+    def test_an_object_that_an_undone_fork_made_goes_with_the_last_thing_in_it(self) -> None:
         branches = ("extra", "branches")
         inverse = LineEdit(0, Take(branches, '"F"'))
         history = {"A": [LineEdit(0, Take(branches, '"A"', prune=2))]}
@@ -120,7 +120,7 @@ class TestLinks:
 
         assert made.edit == Take(branches, '"F"', prune=2)
 
-    def test_an_object_of_another_line_is_none_of_its_business(self):
+    def test_an_object_of_another_line_is_none_of_its_business(self) -> None:
         inverse = LineEdit(HEADER, Drop(("chat_metadata", "auto_recap", "map", "F")))
         history = {"A": [LineEdit(0, Drop(("chat_metadata", "auto_recap", "map", "A"), prune=2))]}
 
@@ -128,10 +128,10 @@ class TestLinks:
 
         assert made.edit == inverse.edit
 
-    def test_a_message_that_is_gone_is_not_edited(self):
+    def test_a_message_that_is_gone_is_not_edited(self) -> None:
         assert link_edits(LineEdit(7, Drop(LINK, only_if='"F"')), chat(message("a"))) == ()
 
-    def test_moved_links_are_taken_out_where_they_are(self):
+    def test_moved_links_are_taken_out_where_they_are(self) -> None:
         swipes = swiped("One.", "Two.", extras=[{"bookmark_link": "F"}, {"branches": ["F"]}])
 
         made = link_edits(LineEdit(5, Append(("x",), "1")), chat(message("a"), swipes))
