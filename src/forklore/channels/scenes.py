@@ -12,6 +12,7 @@ from forklore.formats.json_text import NotJson, parse
 
 _MESSAGE_KEYS = ("auto_recap_memory", "auto_summarize_memory", "auto_recap")
 _WRITTEN_KEYS = (b'"auto_recap_memory"', b'"auto_summarize_memory"')
+_LOOKED_THROUGH = 8 << 20
 _SCENE_BREAK = b'"scene_break"'
 _MID_FLIGHT = b'"stage1_lorebook_metadata"'
 
@@ -112,9 +113,13 @@ def mid_flight(chat: Chat, *, upto: int) -> Iterator[int]:
 
 
 def has_recap_messages(chat: Chat) -> bool:
-    """Whether any message carries data of ST-Auto-Recap under the keys it has really used."""
-    last = chat.message_count - 1
-    return any(recap_data(chat.message(number)) for number in chat.messages_with(*_WRITTEN_KEYS, upto=last))
+    """Whether messages carry data of ST-Auto-Recap under the keys it has really used.
+
+    It marks every message it has worked through, so in a very long chat the later part tells.
+    """
+    since, last = chat.first_of_last(_LOOKED_THROUGH), chat.message_count - 1
+    candidates = chat.messages_with(*_WRITTEN_KEYS, upto=last, since=since)
+    return any(recap_data(chat.message(number)) for number in candidates)
 
 
 def snapshot_before(chat: Chat, upto: int) -> Scene | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -138,12 +138,12 @@ class Chat:
         except NotJson as error:
             raise ChatDamaged(f"Message {number} is not readable JSON ({error}).") from error
 
-    def messages_with(self, *needles: bytes, upto: int) -> Iterator[int]:
-        """Yield the numbers of the messages 0…*upto* whose line contains one of the *needles*, in order."""
-        if upto < 0:
+    def messages_with(self, *needles: bytes, upto: int, since: int = 0) -> Iterator[int]:
+        """Yield the numbers of the messages *since*…*upto* whose line contains one of the *needles*, in order."""
+        if upto < since:
             return
-        start, end = self.span(0)[0], self.span(upto)[1]
-        line = 0
+        start, end = self.span(since)[0], self.span(upto)[1]
+        line = since
         for at in self._occurrences(needles, start, end):
             if at < self.lines.starts[line + 1]:
                 continue  # a second hit in a line that was yielded
@@ -168,6 +168,11 @@ class Chat:
                     at = data.find(needle, at + 1)
             yield from sorted(found)
             start = stop
+
+    def first_of_last(self, size: int) -> int:
+        """Return the first of the last messages that have *size* bytes together."""
+        starts = self.lines.starts
+        return bisect_left(starts, starts[-1] - size, lo=1) - 1 if self.message_count else 0
 
     def is_hidden(self, number: int) -> bool:
         """Whether a message is hidden from the model (``is_system``)."""

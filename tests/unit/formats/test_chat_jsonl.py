@@ -145,3 +145,12 @@ class TestHidden:
     )
     def test_what_the_model_does_not_see_is_hidden(self, text: bytes, hidden: bool) -> None:
         assert chat(text).is_hidden(0) is hidden
+
+
+@pytest.mark.parametrize("size, first", [(0, 3), (3, 3), (4, 2), (8, 1), (10_000, 0)])
+def test_the_last_messages_are_found_by_their_size(size: int, first: int) -> None:
+    assert chat(b"{1}", b"{2}", b"{3}", b"{4}").first_of_last(size) == first
+
+
+def test_a_chat_without_messages_has_no_last_ones() -> None:
+    assert chat().first_of_last(100) == 0
