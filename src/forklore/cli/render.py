@@ -113,7 +113,7 @@ def _drawn(story: Story) -> Iterator[str]:
         at = f" @{timeline.at}" if timeline.at is not None else ""
         trunk = "│" if grown else " "
         yield f"{before}{branch}{BOLD}{name}{PLAIN}  {timeline.kind}{at}, {_messages(timeline)}"
-        yield f"{before}{below}{trunk}   {_book(timeline)}{_record(timeline)}"
+        yield f"{before}{below}{trunk}   {DIM}lorebook{PLAIN} {_book(timeline)}{_record(timeline)}"
         for number, child in reversed(list(enumerate(grown, 1))):
             last = number == len(grown)
             waiting.append((child, before + below, "└── " if last else "├── ", "    " if last else "│   "))
@@ -121,10 +121,10 @@ def _drawn(story: Story) -> Iterator[str]:
 
 def _book(timeline: Timeline | TimelineShown) -> str:
     if timeline.lorebook is None:
-        return f"{DIM}no lorebook{PLAIN}"
+        return f"{DIM}none{PLAIN}"
     if timeline.isolated:
-        return f'{DIM}lorebook "{timeline.lorebook}"{PLAIN} {GOOD}isolated{PLAIN}'
-    return f'{DIM}lorebook "{timeline.lorebook}"{PLAIN} {WARN}shares its lorebook{PLAIN}'
+        return f'{DIM}"{timeline.lorebook}"{PLAIN} {GOOD}isolated{PLAIN}'
+    return f'{DIM}"{timeline.lorebook}"{PLAIN} {WARN}shares its lorebook{PLAIN}'
 
 
 def _record(timeline: Timeline | TimelineShown) -> str:
