@@ -11,7 +11,7 @@ from forklore.app.progress import Progress
 from forklore.app.reading import Reading, reading
 from forklore.app.results import DryRun, ForkBlocked, ForkMade
 from forklore.app.settings import Settings
-from forklore.channels.cut import ForkPoint
+from forklore.channels.cut import ForkPoint, Parent
 from forklore.channels.identity import own_identity
 from forklore.channels.running_recap import RunningRecap
 from forklore.checks.requirements import Policy, Subject, check
@@ -21,10 +21,11 @@ from forklore.disk.transaction import FOLDER, Run, Transactions
 from forklore.disk.workspace import Workspace, comparable
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
+from forklore.formats.lorebook_json import unsurprising_lorebook
 from forklore.model import names
 from forklore.model.address import ChatAddress
 from forklore.model.finding import Finding, Report, Severity
-from forklore.planning.fork import Draft, ForkFiles, draft_fork, plan_ahead, plan_fork
+from forklore.planning.fork import Draft, ForkFiles, draft_fork, plan_fork
 from forklore.planning.swipe import shown_swipe
 
 _POLL_SECONDS = 0.25
@@ -89,9 +90,10 @@ def fork(request: ForkRequest, means: Means) -> ForkMade:
                 reading(means.workspace, request.chat, with_book=False) as read,
                 means.transactions.begin(means.new_operation_id(), _written(read, means)) as run,
             ):
-                _stage_ahead(run, request, means, read)
+                point = _fork_point(request, means, read)
+                _stage_ahead(run, point, request, means=means, read=read)
                 read.parse_book()
-                draft, report = draft_and_check(request, means, read)
+                draft, report = draft_and_check(request, means, read, point)
                 if draft is not None and report.valid:
                     _tell_checks(report, means.progress)
                     return _make(draft, report, read, means=means, run=run)
@@ -105,7 +107,7 @@ def _wait_until_ready(request: ForkRequest, means: Means, deadline: float | None
     told = ""
     while True:
         with reading(means.workspace, request.chat) as read:
-            report = draft_and_check(request, means, read)[1]
+            report = draft_and_check(request, means, read, _fork_point(request, means, read))[1]
         if report.valid:
             return
         if not _may_wait(report, deadline):
@@ -134,7 +136,7 @@ def _left(deadline: float | None) -> float:
 def dry_run(request: ForkRequest, means: Means) -> DryRun:
     """Return the plan of a fork and change nothing."""
     with reading(means.workspace, request.chat) as read:
-        draft, report = draft_and_check(request, means, read)
+        draft, report = draft_and_check(request, means, read, _fork_point(request, means, read))
         if draft is None or not report.valid:
             raise ForkBlocked(report, request.kind)
         files = _files(draft.point.chat_name, draft.point.clone_name, read, means.workspace)
@@ -144,21 +146,28 @@ def dry_run(request: ForkRequest, means: Means) -> DryRun:
 # --- checking -----------------------------------------------------------------------------------------------------
 
 
-def draft_and_check(request: ForkRequest, means: Means, read: Reading) -> tuple[Draft | None, Report]:
-    """Cut the timeline at the message and hold the result against every requirement."""
-    chat = read.parent.chat
-    at = request.at if request.at is not None else chat.last
-    damage = read.damage or _damage_at(chat, at)
+def check_fork(request: ForkRequest, means: Means) -> Report:
+    """Return what stands in the way of a fork, all of it at once."""
+    with reading(means.workspace, request.chat) as read:
+        return draft_and_check(request, means, read, _fork_point(request, means, read))[1]
+
+
+def draft_and_check(
+    request: ForkRequest, means: Means, read: Reading, point: ForkPoint | None
+) -> tuple[Draft | None, Report]:
+    """Cut the timeline at *point* and hold the result against every requirement."""
+    damage = read.damage or _damage_at(read.parent.chat, _message(request, read))
     draft = None
-    if not damage and at is not None and chat.has(at):
+    if not damage and point is not None:
+        swipe = request.swipe if point.derived_upto < point.at else None
         try:
-            draft = _draft(request, means, read, at)
+            draft = draft_fork(read.parent, point, swipe=swipe, show_last_scene=request.show_last_scene)
         except ChatDamaged as error:
             damage = str(error)
     subject = Subject(
         address=str(request.chat),
         kind=request.kind,
-        at=at,
+        at=_message(request, read),
         parent=read.parent,
         cuts=draft.cuts if draft else {},
         damage=damage,
@@ -174,6 +183,10 @@ def draft_and_check(request: ForkRequest, means: Means, read: Reading) -> tuple[
         return None, check(replace(subject, cuts={}, damage=str(error)), means.policy)
 
 
+def _message(request: ForkRequest, read: Reading) -> int | None:
+    return request.at if request.at is not None else read.parent.chat.last
+
+
 def _damage_at(chat: Chat, at: int | None) -> str:
     if at is None or not chat.has(at):
         return ""
@@ -184,12 +197,15 @@ def _damage_at(chat: Chat, at: int | None) -> str:
     return ""
 
 
-def _draft(request: ForkRequest, means: Means, read: Reading, at: int) -> Draft:
-    chat = read.parent.chat
+def _fork_point(request: ForkRequest, means: Means, read: Reading) -> ForkPoint | None:
+    """Return where the fork is cut and what it is called; None when there is no such message to be read."""
+    chat, at = read.parent.chat, _message(request, read)
+    if read.damage or at is None or not chat.has(at) or _damage_at(chat, at):
+        return None
     other_swipe = request.swipe is not None and request.swipe != shown_swipe(chat.line_bytes(at))
     chat_name, clone = _fork_names(request, means, read)
     identity = own_identity(chat.metadata, request.chat.name)
-    point = ForkPoint(
+    return ForkPoint(
         kind=request.kind,
         at=at,
         is_head=at == chat.last and not other_swipe,
@@ -203,8 +219,6 @@ def _draft(request: ForkRequest, means: Means, read: Reading, at: int) -> Draft:
         made_at=means.now_ms(),
         program_version=means.version,
     )
-    swipe = request.swipe if other_swipe else None
-    return draft_fork(read.parent, point, swipe=swipe, show_last_scene=request.show_last_scene)
 
 
 def _fork_names(request: ForkRequest, means: Means, read: Reading) -> tuple[str, str | None]:
@@ -235,22 +249,22 @@ def _chat_name(request: ForkRequest, workspace: Workspace, settings: Settings) -
 # --- making -------------------------------------------------------------------------------------------------------
 
 
-def _stage_ahead(run: Run, request: ForkRequest, means: Means, read: Reading) -> None:
-    """Let the disk begin with what every fork at this message needs, while the lorebook is still read and checked.
+def _stage_ahead(run: Run, point: ForkPoint | None, request: ForkRequest, *, means: Means, read: Reading) -> None:
+    """Let the disk begin with the fork while the lorebook is still read and checked.
 
-    It pays for large files alone, and only a head fork copies the whole book.
+    The plan is made as if the book held no surprise; what turns out otherwise is staged again, and a refusal removes it
+    all. It pays for large files, and at the head, where the book is copied as it is.
     """
-    chat = read.parent.chat
-    at = request.at if request.at is not None else chat.last
-    if sum(file.size for file in read.files.values()) < _LARGE or read.damage or at is None or not chat.has(at):
+    if point is None or not point.is_head or sum(file.size for file in read.files.values()) < _LARGE:
         return
-    if request.swipe is not None or request.show_last_scene:
-        return
-    chat_name, clone = _fork_names(request, means, read)
-    files = _files(chat_name, clone, read, means.workspace)
-    book_size = read.files[read.book_path].size if read.book_path else 0
-    changes, digests = plan_ahead(request.kind, at, chat, files, book_size=book_size)
-    run.stage_ahead(changes, digests, read.files)
+    book = None
+    if read.book_name is not None and read.book_path is not None:
+        book = unsurprising_lorebook(read.book_name, read.files[read.book_path].size)
+    guess = replace(read, parent=Parent(read.parent.chat, book))
+    draft, report = draft_and_check(request, means, guess, point)
+    if draft is not None and report.valid:
+        files = _files(point.chat_name, point.clone_name, read, means.workspace)
+        run.stage_ahead(plan_fork(draft, report, files).changes, read.files)
 
 
 def _written(read: Reading, means: Means) -> Callable[[int], None]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from forklore.app.forking import ForkRequest, Means, draft_and_check, dry_run, fork
+from forklore.app.forking import ForkRequest, Means, check_fork, dry_run, fork
 from forklore.app.progress import Progress, Silent
 from forklore.app.reading import Reading, reading
 from forklore.app.results import (
@@ -165,9 +165,7 @@ class Forklore:
 
     def check(self, chat: str, *, at: int | None = None) -> Report:
         """Return what stands in the way of a fork, all of it at once."""
-        request = ForkRequest("checkpoint", self._workspace.resolve(chat), at)
-        with reading(self._workspace, request.chat) as read:
-            return draft_and_check(request, self._means, read)[1]
+        return check_fork(ForkRequest("checkpoint", self._workspace.resolve(chat), at), self._means)
 
     def status(self, chat: str) -> Status:
         """Return the diagnostic object of a timeline: what was recorded, and whether it is still so."""

@@ -99,7 +99,7 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     registry = cache.get("registry", {})
     understood = isinstance(registry, dict) and set(cache) <= _KNOWN and set(registry) <= {"index"}
     left_out = False
-    if isinstance(registry, dict):
+    if isinstance(cache.get("registry"), dict):
         index = {str(line.uid): line.to_cache() for line in registry_lines(earlier["lorebook"].value.outline)}
         edits.append(Put((_KEY, "registry", "index"), encode(index)))
         left_out = point.clone_name is None and bool(registry.get("index"))  # without a book nothing tells what it was

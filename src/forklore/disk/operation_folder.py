@@ -134,9 +134,10 @@ class OperationFolder:
 
         The journal goes first: a journal whose staged files are gone would look like an operation that was published.
         """
-        self._disk.remove(self.path / _JOURNAL)
-        if not is_logged and is_there(self.path):
-            self._disk.sync_folder(self.path)
+        if is_there(self.path):
+            self._disk.remove(self.path / _JOURNAL)
+            if not is_logged:
+                self._disk.sync_folder(self.path)
         for folder in self._elsewhere:
             with suppress(FileNotFoundError):
                 for name in os.listdir(folder):

@@ -14,7 +14,7 @@ from forklore.disk.publishing import NameTaken, Publisher
 from forklore.disk.staging import Stager, has_content, prepare_edit
 from forklore.disk.swapping import JournalledChange
 from forklore.model.names import cut_to_bytes
-from forklore.model.plan import Bytes, Change, CreateFile, EditFile, Piece, Plan, Range, RestoreFile, TrashFile
+from forklore.model.plan import Change, CreateFile, EditFile, Piece, Plan, Range, RestoreFile, TrashFile
 from forklore.planning.undo import UndoRefused
 
 if TYPE_CHECKING:
@@ -46,16 +46,9 @@ class Preparation:
         self.working_on = ""
         """The path of the change that is being staged, for whoever has to say what failed."""
 
-    def stage_ahead(
-        self,
-        changes: Sequence[Change],
-        digests: Sequence[tuple[Bytes | Range, ...]],
-        sources: dict[str, OpenFile],
-    ) -> None:
-        """Begin to stage *changes*, and to work out *digests*, that the plan is going to ask for."""
+    def stage_ahead(self, changes: Sequence[Change], sources: dict[str, OpenFile]) -> None:
+        """Begin to stage *changes* that the plan is likely to ask for."""
         stager = self._begin_staging(changes)
-        for pieces in digests:
-            stager.begin_digest(pieces, sources)
         for number, change in enumerate(changes):
             self._ahead[change] = self._begin(
                 stager, change, _described(change), number=_AHEAD + number, sources=sources

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,15 +69,19 @@ class Stager:
 
     def __init__(self, disk: Disk, progress: Callable[[int], None] | None = None) -> None:
         """Write through *disk*; *progress* hears how many bytes were written."""
-        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # a heavy import that only writers need
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # heavy, and only writers need it
 
         self._disk = disk
         self._progress = progress or (lambda _count: None)
-        self._pool = ThreadPoolExecutor(max_workers=6)
+        self._pool = ThreadPoolExecutor(max_workers=12)  # more than there are files: a file may wait for its digests
         self._digests: dict[tuple[Bytes | Range, ...], Future[str]] = {}
+        self._writing: list[Future[Staged]] = []
+        self._turn = threading.Lock()
 
     def close(self) -> None:
         """Wait for everything that was begun."""
+        for writing in self._writing:  # each may still ask for a digest, which a closed pool refuses
+            writing.exception()
         self._pool.shutdown(wait=True)
 
     def begin(
@@ -89,39 +94,33 @@ class Stager:
         prove: bool = True,
     ) -> Future[Staged]:
         """Begin writing a file, with mode and owner of *like*; without *prove*, copied ranges get no digest."""
-        # All digests are begun before the files that wait for them, so that the pool cannot run dry.
-        for piece in pieces:
-            if isinstance(piece, DigestOf):
-                self.begin_digest(piece.pieces, sources)
-            elif isinstance(piece, Range) and prove:
-                self.begin_digest((piece,), sources)
-        return self._pool.submit(self._write, path, pieces, sources, like)
+        writing = self._pool.submit(self._write, path, pieces, sources, like, prove=prove)
+        self._writing.append(writing)
+        return writing
 
-    def begin_digest(self, pieces: tuple[Bytes | Range, ...], sources: Mapping[str, OpenFile]) -> None:
-        """Begin to work out a digest that some file will ask for."""
-        if pieces not in self._digests:
-            self._digests[pieces] = self._pool.submit(_hash, pieces, sources)
+    def _begin_digests(self, wanted: Sequence[tuple[Bytes | Range, ...]], sources: Mapping[str, OpenFile]) -> None:
+        with self._turn:
+            for pieces in wanted:
+                if pieces not in self._digests:
+                    self._digests[pieces] = self._pool.submit(_hash, pieces, sources)
 
     def _write(
-        self, path: Path, pieces: tuple[Piece, ...], sources: Mapping[str, OpenFile], like: os.stat_result | None
+        self,
+        path: Path,
+        pieces: tuple[Piece, ...],
+        sources: Mapping[str, OpenFile],
+        like: os.stat_result | None,
+        *,
+        prove: bool,
     ) -> Staged:
         disk = self._disk
         late: list[tuple[int, DigestOf]] = []
         descriptor = disk.create(path, like)
-        offset = 0
         try:
-            for piece in pieces:
-                if isinstance(piece, Range):
-                    disk.copy(sources[piece.path].descriptor, descriptor, piece.start, piece.end)
-                    written = piece.end - piece.start
-                else:
-                    data = piece.data if isinstance(piece, Bytes) else _STAND_IN
-                    if isinstance(piece, DigestOf):
-                        late.append((offset, piece))
-                    disk.write(descriptor, data)
-                    written = len(data)
-                offset += written
-                self._progress(written)
+            offset = self._copy(descriptor, pieces, sources, late)
+            # Copied first and counted then: so the disk has something to do meanwhile.
+            proven = [(piece,) for piece in pieces if isinstance(piece, Range) and prove]
+            self._begin_digests([*(piece.pieces for _, piece in late), *proven], sources)
             disk.sync(descriptor)
             for place, piece in late:
                 disk.patch(descriptor, place, self._digests[piece.pieces].result().encode())
@@ -133,6 +132,29 @@ class Stager:
         if staged is None or staged.size != offset:
             raise OSError(f"{path.name} was not written whole")
         return Staged(path, staged, self._content(pieces))
+
+    def _copy(
+        self,
+        descriptor: int,
+        pieces: tuple[Piece, ...],
+        sources: Mapping[str, OpenFile],
+        late: list[tuple[int, DigestOf]],
+    ) -> int:
+        """Write the pieces one after the other and return their length; note in *late* where a digest goes."""
+        offset = 0
+        for piece in pieces:
+            if isinstance(piece, Range):
+                self._disk.copy(sources[piece.path].descriptor, descriptor, piece.start, piece.end)
+                written = piece.end - piece.start
+            else:
+                data = piece.data if isinstance(piece, Bytes) else _STAND_IN
+                if isinstance(piece, DigestOf):
+                    late.append((offset, piece))
+                self._disk.write(descriptor, data)
+                written = len(data)
+            offset += written
+            self._progress(written)
+        return offset
 
     def _content(self, pieces: tuple[Piece, ...]) -> Content:
         """Return what was written, segment by segment; small pieces that stand together are one segment."""

@@ -29,7 +29,7 @@ from forklore.disk.staging import Stager, prepare_edit
 from forklore.errors import ForkloreError
 from forklore.formats.json_text import NotJson
 from forklore.log.operations import Operation, OperationLog
-from forklore.model.plan import Bytes, Change, EditFile, Fingerprint, LineEdit, Plan, Range
+from forklore.model.plan import Change, EditFile, Fingerprint, LineEdit, Plan
 
 __all__ = ["FOLDER", "Applied", "Run", "Transactions"]
 
@@ -112,15 +112,10 @@ class Run:
 
     # --- applying -------------------------------------------------------------------------------------------------
 
-    def stage_ahead(
-        self,
-        changes: Sequence[Change],
-        digests: Sequence[tuple[Bytes | Range, ...]],
-        sources: dict[str, OpenFile],
-    ) -> None:
-        """Begin to write what the plan is going to ask for, while it is still being made and checked."""
+    def stage_ahead(self, changes: Sequence[Change], sources: dict[str, OpenFile]) -> None:
+        """Begin to write what the plan is likely to ask for, while it is still being made and checked."""
         with suppress(OSError, ForkloreError, NotJson):  # whatever fails will fail again, and be told, with the plan
-            self._preparation.stage_ahead(changes, digests, sources)
+            self._preparation.stage_ahead(changes, sources)
 
     def apply(self, plan: Plan, *, when: str, sources: dict[str, OpenFile] | None = None) -> Applied:
         """Carry out *plan* wholly or not at all; *sources* are the files it was made from, still open."""
@@ -137,6 +132,8 @@ class Run:
             try:
                 committed = self._settle(journal)
             except OSError as second:
+                if not isinstance(error, Exception):
+                    raise error from second  # whoever interrupts us is not told about disks
                 raise left_over(second) from error
             if committed is None:
                 raise_translated(error, plan, self.working_on)

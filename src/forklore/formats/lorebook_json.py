@@ -38,6 +38,8 @@ class Lorebook:
     outline: tuple[EntryOutline, ...]
     title: str | None
     """The optional top-level ``name``, which a clone gives its own."""
+    size: int
+    """How many bytes the file has."""
 
     @cached_property
     def content(self) -> dict[str, Any]:
@@ -71,7 +73,12 @@ def parse_lorebook(name: str, data: bytes) -> Lorebook:
     outlined = _outline_quickly(data) if len(data) >= _BIG else None
     if outlined is None:
         outlined = _outline(data)
-    return Lorebook(name, data, *outlined)
+    return Lorebook(name, data, *outlined, size=len(data))
+
+
+def unsurprising_lorebook(name: str, size: int) -> Lorebook:
+    """Return what a book of *size* bytes is taken for until it is read: plain entries, no title, an idle queue."""
+    return Lorebook(name, b'{"entries":{}}', (), None, size=size)
 
 
 def retitled(book: Lorebook, clone: str) -> bytes:

@@ -112,19 +112,6 @@ def plan_fork(draft: Draft, report: Report, files: ForkFiles) -> Plan:
     )
 
 
-def plan_ahead(
-    kind: str, at: int, chat: Chat, files: ForkFiles, *, book_size: int
-) -> tuple[tuple[Change, ...], tuple[tuple[Range, ...], ...]]:
-    """Return changes and digests that the plan of this fork will ask for, if the lorebook says nothing against it.
-
-    A guess: what the plan does not ask for in the end is never published.
-    """
-    changes: list[Change] = [_parent_change(kind, at, chat.metadata, files)]
-    if files.clone is not None and files.book is not None and at == chat.last:
-        changes.append(CreateFile(files.clone, (Range(files.book, 0, book_size),)))
-    return tuple(changes), ((Range(files.parent, chat.span(0)[0], chat.span(at)[1]),),)
-
-
 def _parent_change(kind: str, at: int, metadata: Mapping[str, Any], files: ForkFiles) -> EditFile:
     """Return the link that SillyTavern itself would write, and the entry in our map."""
     name = encode(files.chat_name)
@@ -155,7 +142,7 @@ def _clone_pieces(draft: Draft, files: ForkFiles) -> tuple[Bytes | Range, ...]:
     book = draft.parent.book
     if book is None or files.book is None:
         return ()
-    return (Range(files.book, 0, len(book.data)) if draft.book.data is None else Bytes(draft.book.data),)
+    return (Range(files.book, 0, book.size) if draft.book.data is None else Bytes(draft.book.data),)
 
 
 # --- the new chat -------------------------------------------------------------------------------------------------

@@ -54,7 +54,8 @@ def _object(members: Sequence[tuple[str, str]], blank: str) -> str:
     return "{" + blank + f"{blank},".join(f"{key}{blank}:{value}" for key, value in members) + blank + "}"
 
 
-scalars = strings() | st.sampled_from([*_NUMBERS, "true", "false", "null"])
+_RAW = "@not UTF-8@"  # becomes bytes that no text can hold
+scalars = strings() | st.just(f'"{_RAW}"') | st.sampled_from([*_NUMBERS, "true", "false", "null"])
 unknown_keys = strings(st.sampled_from(_UNKNOWN_KEYS))
 
 
@@ -216,7 +217,7 @@ def lorebooks(draw: st.DrawFn) -> str:
 
 @st.composite
 def wild_stories(draw: st.DrawFn, *, with_book: bool | None = None) -> WildStory:
-    """Return any story: any script and spelling, Windows line ends, a BOM, blank lines, any end of the file."""
+    """Return any story: any script and spelling, bytes that are not UTF-8, Windows line ends, a BOM, blank lines, any end of the file."""
     has_book = draw(st.booleans()) if with_book is None else with_book
     header = draw(headers("Book" if has_book else None))
     lines = [header, *draw(st.lists(messages(), min_size=1, max_size=5))]
@@ -224,4 +225,8 @@ def wild_stories(draw: st.DrawFn, *, with_book: bool | None = None) -> WildStory
     text = draw(st.sampled_from(["", "", "\ufeff", "\n"])) + end.join(lines)
     text += draw(st.sampled_from(["", "", "\n", "\r\n", "\n\n", "\n  "]))
     book = draw(st.sampled_from(["", "", "\ufeff"])) + draw(lorebooks()) if has_book else None
-    return WildStory(text.encode(), book.encode() if book is not None else None)
+    return WildStory(_bytes(text), _bytes(book) if book is not None else None)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode().replace(_RAW.encode(), b"\xff\xc3(")
