@@ -117,9 +117,11 @@ def has_recap_messages(chat: Chat) -> bool:
 
     It marks every message it has worked through, so in a very long chat the later part tells.
     """
-    since, last = chat.first_of_last(_LOOKED_THROUGH), chat.message_count - 1
-    candidates = chat.messages_with(*_WRITTEN_KEYS, upto=last, since=since)
-    return any(recap_data(chat.message(number)) for number in candidates)
+    if "has recap messages" not in chat.answers:
+        since, last = chat.first_of_last(_LOOKED_THROUGH), chat.message_count - 1
+        candidates = chat.messages_with(*_WRITTEN_KEYS, upto=last, since=since)
+        chat.answers["has recap messages"] = any(recap_data(chat.message(number)) for number in candidates)
+    return chat.answers["has recap messages"]
 
 
 def snapshot_before(chat: Chat, upto: int) -> Scene | None:

@@ -126,7 +126,8 @@ class OperationFolder:
             if not os.path.isdir(folder):
                 raise DiskFailed(
                     f"The folder {str(folder)!r} is not there, and an interrupted operation has files in it.",
-                    action="Connect the disk it is on, then try again.",
+                    action="Connect the disk it is on, then try again. "
+                    f"If it is gone for good, delete the folder {str(self.path)!r}.",
                 )
 
     def remove(self, *, is_logged: bool) -> None:

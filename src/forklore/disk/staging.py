@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from forklore.disk.disk import Disk, fingerprint_at
 from forklore.disk.files import ContextChanged, OpenFile
+from forklore.formats.chat_jsonl import SCAN_BYTES
 from forklore.formats.json_text import apply_edits, to_bytes, to_text
 from forklore.model.plan import Bytes, DigestOf, EditFile, Fingerprint, LineEdit, Piece, Range
 
@@ -176,8 +177,8 @@ class Stager:
 
 
 def _add(digest: Any, file: OpenFile, start: int, end: int) -> None:
-    """Add a byte range to a digest, in large pieces: between two of them the interpreter may be busy elsewhere."""
-    for chunk in file.chunks(start, end, size=_HASHED_AT_ONCE):
+    """Add a byte range to a digest; much of it in large pieces, since between two the interpreter may be busy."""
+    for chunk in file.chunks(start, end, size=_HASHED_AT_ONCE if end - start > 4 * _HASHED_AT_ONCE else SCAN_BYTES):
         digest.update(chunk)
 
 

@@ -6,7 +6,7 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -83,6 +83,8 @@ class Chat:
     read: ReadRange
     window: Callable[[int, int], Any] | None = None
     """Like *read*, but what it returns is good only until the next call: for looking through a whole chat."""
+    answers: dict[str, bool] = field(default_factory=dict)
+    """What looking through the whole chat has answered already."""
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Chat:

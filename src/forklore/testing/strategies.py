@@ -217,7 +217,7 @@ def lorebooks(draw: st.DrawFn) -> str:
 
 @st.composite
 def wild_stories(draw: st.DrawFn, *, with_book: bool | None = None) -> WildStory:
-    """Return any story: any script and spelling, bytes that are not UTF-8, Windows line ends, a BOM, blank lines, any end of the file."""
+    """Return any story: any script, spelling and line end, bytes that are not UTF-8, a BOM, blank lines."""
     has_book = draw(st.booleans()) if with_book is None else with_book
     header = draw(headers("Book" if has_book else None))
     lines = [header, *draw(st.lists(messages(), min_size=1, max_size=5))]
