@@ -1,15 +1,14 @@
-"""What child processes do: forks in a loop until they are killed, forks that wait for each other, a busy SillyTavern."""
+"""What child processes do: fork until they are killed, wait for each other, be a busy SillyTavern."""
 
 from __future__ import annotations
 
 import json
 import multiprocessing
 import random
-import resource
-import sys
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerContext, ForkServerProcess
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
@@ -19,19 +18,17 @@ from forklore.errors import ForkloreError
 from forklore.testing import stories
 from tests.crash.scenarios import CHAT, save
 
-ForkServer = ForkServerContext
 
-
-def fork_server() -> ForkServerContext:
+def fork_server() -> BaseContext:
     """Return what starts a child in a few milliseconds: a process that has everything imported already."""
-    context = multiprocessing.get_context("forkserver")
+    context: BaseContext = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "filelock", "platformdirs", "ctypes", "concurrent.futures.thread"])
     return context
 
 
-def start(act: Callable[..., None], *arguments: object) -> ForkServerProcess:
+def start(act: Callable[..., None], *arguments: object) -> BaseProcess:
     """Start a child that does *act*."""
-    child = fork_server().Process(target=act, args=arguments)
+    child: BaseProcess = fork_server().Process(target=act, args=arguments)  # type: ignore[attr-defined]  # not in stubs
     child.start()
     return child
 
@@ -47,7 +44,7 @@ def change_until_killed(root: Path, seed: int, begun: Connection) -> None:
     while True:
         match chance.randrange(5):
             case 0 | 1:
-                opened.checkpoint(CHAT, at=chance.choice([None, 100, 700]))
+                opened.checkpoint(CHAT, at=chance.choice([None, 20, 60]))
             case 2:
                 opened.branch(CHAT)
             case _:
@@ -95,34 +92,35 @@ def fork_often(root: Path, count: int, told: Connection) -> None:
 
 
 def save_until_told(chat: Path, stop: Event, told: Connection) -> None:
-    """Be SillyTavern: keep the chat in memory, add a message, write the whole of it, as fast as can be.
+    """Be SillyTavern: keep the chat in memory, add a message, write the whole of it; in bursts, with pauses between.
 
     Before each save the file must hold what was saved last, with or without a link: a message that is missing then was
-    lost by somebody else.
+    lost by somebody else. (For the moment between an exchange and its taking back the file may be the earlier one.)
     """
     content = chat.read_bytes()
-    saves = 0
+    saves, chance = 0, random.Random(4)
     while not stop.is_set():
-        now = chat.read_bytes().split(b"\n")
-        if [_text(line) for line in now[1:]] != [_text(line) for line in content.split(b"\n")[1:]]:
-            told.send(f"after {saves} saves the chat had {len(now) - 1} messages")
+        if not any(_texts(chat.read_bytes()) == _texts(content) or stop.wait(0.01) for _ in range(100)):
+            told.send(f"after {saves} saves the chat had {len(_texts(chat.read_bytes()))} messages")
             return
         content += b"\n" + stories.line(stories.message(f"Message of save {saves}."))
         save(chat, content)
         saves += 1
+        stop.wait(chance.choice([0, 0, 0.005, 0.01, 0.02, 0.04]))
     told.send((saves, content))
 
 
-def _text(line: bytes) -> str:
-    return str(json.loads(line)["mes"])
+def _texts(content: bytes) -> list[str]:
+    return [json.loads(line)["mes"] for line in content.split(b"\n")[1:]]
 
 
 def fork_with_a_limit(root: Path, most: int, told: Connection) -> None:
     """Make a checkpoint while no file may become larger than *most* bytes, as a quota does."""
+    import resource  # noqa: PLC0415  # not on Windows
+
     opened = forklore.open(root)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
     try:
         told.send(opened.checkpoint(CHAT).to_json())
     except ForkloreError as error:
         told.send(error.to_json())
-    sys.stdout.flush()

@@ -85,21 +85,22 @@ class ForgetfulDisk(Disk):
                     self._held.append(os.open(entry, os.O_RDONLY))  # or its number might be given to another file
             self._names[path] = names
 
-    def write_remains(self, target: Path, *, names_too: bool) -> None:
-        """Write to *target* what a power cut leaves; with the names as they are now, unless they are lost too."""
+    def write_remains(self, target: Path, *, forgets: Callable[[Path], bool]) -> None:
+        """Write to *target* what a power cut leaves: names of folders that it *forgets* only as they were synced."""
         for descriptor in self._held:
             os.close(descriptor)
         self._held.clear()
-        self._write(self._root, target, names_too=names_too)
+        self._write(self._root, target, forgets)
 
-    def _write(self, folder: Path, target: Path, *, names_too: bool) -> None:
+    def _write(self, folder: Path, target: Path, forgets: Callable[[Path], bool]) -> None:
         target.mkdir()
         names = self._names.get(folder, {})
-        if not names_too:
-            names = {path.name: None if path.is_dir() else path.stat().st_ino for path in folder.iterdir()}
+        if not forgets(folder):
+            there = [*folder.iterdir()] if folder.is_dir() else []
+            names = {path.name: None if path.is_dir() else path.stat().st_ino for path in there}
         for name, number in names.items():
             if number is None:
-                self._write(folder / name, target / name, names_too=names_too)
+                self._write(folder / name, target / name, forgets)
             else:
                 (target / name).write_bytes(self._contents.get(number, b""))
 
@@ -139,6 +140,8 @@ class Fault:
     """The error number; None: the power goes."""
     lasting: frozenset[str] = frozenset()
     """The steps that fail from then on, too."""
+    is_interrupt: bool = False
+    """Whether it is only the user who has had enough."""
 
     def __str__(self) -> str:
         return self.name
@@ -151,6 +154,8 @@ class Fault:
             made = step.call()
             if step.name == "create":
                 os.close(made)  # nobody will ever hear of it
+        if self.is_interrupt:
+            raise KeyboardInterrupt
         if self.number is None:
             disk.is_dead = True
             raise PowerLoss

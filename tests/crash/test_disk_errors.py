@@ -8,10 +8,22 @@ from pathlib import Path
 
 import pytest
 
+from forklore.app import forking
+from forklore.app.results import ForkBlocked
 from forklore.errors import ForkloreError
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.disks import GROWING, STEPS, Fault, faulty
-from tests.crash.scenarios import CHAT, SCENARIOS, Scenario, assert_tidy, log_of, model_of, open_with, read_workspace
+from tests.crash.scenarios import (
+    CHAT,
+    SCENARIOS,
+    Scenario,
+    assert_tidy,
+    log_of,
+    model_of,
+    open_with,
+    read_workspace,
+    write_busy_story,
+)
 
 pytestmark = pytest.mark.crash
 
@@ -27,6 +39,11 @@ FOR_GOOD = (
 )
 
 every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+one_of_each_kind = pytest.mark.parametrize(
+    "scenario",
+    [each for each in SCENARIOS if each.name in {"checkpoint", "group-checkpoint", "undo", "redo", "cancel"}],
+    ids=str,
+)
 
 
 def assert_told(error: ForkloreError) -> None:
@@ -37,12 +54,21 @@ def assert_told(error: ForkloreError) -> None:
     assert "Errno" not in error.message
 
 
+def open_files() -> int:
+    """Return how many files this process has open, where the system tells."""
+    return len(os.listdir("/dev/fd")) if os.path.isdir("/dev/fd") else 0
+
+
 @pytest.mark.req(45, 46, 47, 48, 88, 89, 97, 99)
-@pytest.mark.parametrize("fault", ONCE, ids=str)
+@pytest.mark.parametrize("fault, ahead", [(ONCE[0], False), (ONCE[1], False), (ONCE[0], True)])
 @every_scenario
-def test_one_error_at_any_step_is_told_and_leaves_nothing(scenario: Scenario, fault: Fault, tmp_path: Path) -> None:
-    model, root = model_of(scenario, tmp_path), tmp_path / "trial"
-    descriptors = len(os.listdir("/proc/self/fd"))
+def test_one_error_at_any_step_is_told_and_leaves_nothing(
+    scenario: Scenario, fault: Fault, ahead: bool, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, root = model_of(scenario, scratch), scratch / "trial"
+    if ahead:
+        monkeypatch.setattr(forking, "_LARGE", 0)  # copies are made ahead of the plan, as for a long story
+    descriptors = open_files()
     refused = 0
 
     for step in range(1000):
@@ -66,19 +92,20 @@ def test_one_error_at_any_step_is_told_and_leaves_nothing(scenario: Scenario, fa
             elif latest["undoes"]:
                 open_with(root, first_id=500).undo(latest["id"])
                 assert read_workspace(root) == model.before
-        model.assert_usable(root)
+        if (fault is ONCE[0] and not ahead) or step % 5 == 0:
+            model.assert_usable(root)
 
     assert refused > 10
-    assert len(os.listdir("/proc/self/fd")) == descriptors
+    assert open_files() == descriptors
 
 
 @pytest.mark.req(46, 48, 97)
 @pytest.mark.parametrize("fault", FOR_GOOD, ids=str)
-@every_scenario
+@one_of_each_kind
 def test_a_disk_that_stays_broken_is_told_and_mended_at_the_next_start(
-    scenario: Scenario, fault: Fault, tmp_path: Path
+    scenario: Scenario, fault: Fault, scratch: Path
 ) -> None:
-    model, root = model_of(scenario, tmp_path), tmp_path / "trial"
+    model, root = model_of(scenario, scratch), scratch / "trial"
     refused = 0
 
     for step in range(1000):
@@ -104,31 +131,54 @@ def test_a_disk_that_stays_broken_is_told_and_mended_at_the_next_start(
     assert refused > 10
 
 
+@pytest.mark.req(88, 97, 99)
+@one_of_each_kind
+def test_a_user_who_interrupts_at_any_step_finds_all_or_nothing(scenario: Scenario, scratch: Path) -> None:
+    model, root = model_of(scenario, scratch), scratch / "trial"
+    interrupt = Fault("interrupted", done="all", is_interrupt=True)
+    outcomes = []
+
+    for step in range(1000):
+        disk = faulty(HastyDisk, interrupt, step)
+        model.trial(root)
+        try:
+            model.act(root, disk)
+        except KeyboardInterrupt:
+            open_with(root).recover()
+            outcomes.append(model.assert_all_or_nothing(root, f"interrupted at {step} ({disk.steps[step]})"))
+        else:
+            if not disk.struck:
+                break
+    model.assert_usable(root)
+
+    assert {*outcomes} == {True, False}
+
+
 @pytest.mark.req(47, 48)
 @pytest.mark.parametrize(
     "number, code", [(errno.ENOSPC, "DISK_FAILED"), (errno.EACCES, "READ_ONLY"), (errno.EDQUOT, "DISK_FAILED")]
 )
 def test_a_lorebook_that_cannot_be_cloned_is_told_in_the_words_of_the_design(
-    number: int, code: str, tmp_path: Path
+    number: int, code: str, scratch: Path
 ) -> None:
-    model = model_of(SCENARIOS[0], tmp_path)
+    model = model_of(SCENARIOS[0], scratch)
     steps = faulty()
-    model.act(model.trial(tmp_path / "counting"), steps)
+    model.act(model.trial(scratch / "counting"), steps)
     clone = steps.steps.index("rename_new")
 
     with pytest.raises(ForkloreError) as raised:
-        model.act(model.trial(tmp_path / "trial"), faulty(HastyDisk, Fault("refused", number=number), clone))
+        model.act(model.trial(scratch / "trial"), faulty(HastyDisk, Fault("refused", number=number), clone))
 
     assert raised.value.code == code
     assert raised.value.message.startswith(
         "Failed to clone lorebook for checkpoint isolation. Checkpoint creation aborted to prevent data corruption"
     )
-    assert read_workspace(tmp_path / "trial") == model.before
+    assert read_workspace(scratch / "trial") == model.before
 
 
 @pytest.mark.req(46)
-def test_what_cannot_be_taken_back_is_told_and_taken_back_at_the_next_start(tmp_path: Path) -> None:
-    model, root = model_of(SCENARIOS[0], tmp_path), tmp_path / "trial"
+def test_what_cannot_be_taken_back_is_told_and_taken_back_at_the_next_start(scratch: Path) -> None:
+    model, root = model_of(SCENARIOS[0], scratch), scratch / "trial"
     steps = faulty()
     model.act(model.trial(root), steps)
     commit = [number for number, name in enumerate(steps.steps) if name == "rename_new"][1]
@@ -144,8 +194,8 @@ def test_what_cannot_be_taken_back_is_told_and_taken_back_at_the_next_start(tmp_
     assert not model.assert_all_or_nothing(root, "after the next start")  # … until the disk lets us
 
 
-def test_a_log_that_cannot_be_written_is_pending_and_the_fork_stands(tmp_path: Path) -> None:
-    model, root = model_of(SCENARIOS[0], tmp_path), tmp_path / "trial"
+def test_a_log_that_cannot_be_written_is_pending_and_the_fork_stands(scratch: Path) -> None:
+    model, root = model_of(SCENARIOS[0], scratch), scratch / "trial"
     steps = faulty()
     model.act(model.trial(root), steps)
     log = len(steps.steps) - steps.steps[::-1].index("create") - 1
@@ -159,3 +209,21 @@ def test_a_log_that_cannot_be_written_is_pending_and_the_fork_stands(tmp_path: P
     assert log_of(root) == []
     assert open_with(root).recover() == [f"Finished the interrupted checkpoint of {CHAT} - Checkpoint #1."]
     assert model.assert_all_or_nothing(root, "after the next start")
+
+
+@pytest.mark.req(97, 99)
+def test_a_fork_that_is_refused_after_its_copies_were_begun_leaves_nothing(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_busy_story(scratch)
+    (scratch / ".forklore").mkdir()
+    before = read_workspace(scratch)
+    disk = faulty()
+    monkeypatch.setattr(forking, "_LARGE", 0)
+
+    with pytest.raises(ForkBlocked):
+        open_with(scratch, disk).checkpoint(CHAT)
+
+    assert "copy" in disk.steps
+    assert read_workspace(scratch) == before
+    assert_tidy(scratch)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import random
+import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from forklore.app import forking
 from forklore.disk.disk import Disk
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.deaths import AFTER, BEFORE, FEWEST_STEPS, HALF_WAY, deaths_of
@@ -24,9 +28,9 @@ every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 )
 @every_scenario
 def test_a_power_loss_at_any_step_leaves_all_or_nothing(
-    scenario: Scenario, death: Fault, system: type[Disk], tmp_path: Path
+    scenario: Scenario, death: Fault, system: type[Disk], scratch: Path
 ) -> None:
-    model, root = model_of(scenario, tmp_path), tmp_path / "trial"
+    model, root = model_of(scenario, scratch), scratch / "trial"
     outcomes = []
 
     for what, _ in deaths_of(model, root, system, death):
@@ -39,26 +43,53 @@ def test_a_power_loss_at_any_step_leaves_all_or_nothing(
     assert {*outcomes} == {True, False}  # some deaths came before the commit, some after it
 
 
-@pytest.mark.parametrize("names_too", [True, False], ids=["names-lost-too", "names-kept"])
+@pytest.mark.parametrize("death", [AFTER, HALF_WAY], ids=str)
+@pytest.mark.parametrize("scenario", [each for each in SCENARIOS if "checkpoint" in each.name], ids=str)
+def test_a_power_loss_while_copies_are_made_ahead_of_the_plan_leaves_all_or_nothing(
+    scenario: Scenario, death: Fault, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, root = model_of(scenario, scratch), scratch / "trial"
+    monkeypatch.setattr(forking, "_LARGE", 0)  # as if every story were a long one
+    outcomes = []
+
+    for what, _ in deaths_of(model, root, HastyDisk, death):
+        open_with(root).recover()
+
+        outcomes.append(model.assert_all_or_nothing(root, what))
+
+    assert {*outcomes} == {True, False}
+
+
+FORGETS: dict[str, Callable[[Path], bool]] = {
+    "contents": lambda folder: False,
+    "contents-and-names": lambda folder: True,
+    "contents-and-names-in-the-log": lambda folder: folder.name == "operations",
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the forgetful disk needs pread")
+@pytest.mark.parametrize("forgets", FORGETS.values(), ids=FORGETS.keys())
 @every_scenario
-def test_what_was_not_synced_may_be_forgotten(scenario: Scenario, names_too: bool, tmp_path: Path) -> None:
-    model, root = model_of(scenario, tmp_path), tmp_path / "trial"
+def test_what_was_not_synced_may_be_forgotten(
+    scenario: Scenario, forgets: Callable[[Path], bool], scratch: Path
+) -> None:
+    model, root, remains = model_of(scenario, scratch), scratch / "trial", scratch / "remains"
 
     for number, (what, disk) in enumerate(deaths_of(model, root, ForgetfulDisk, AFTER)):
         assert isinstance(disk, ForgetfulDisk)
-        remains = tmp_path / f"remains-{number}"
-        disk.write_remains(remains, names_too=names_too)
+        disk.write_remains(remains, forgets=forgets)
         open_with(remains).recover()
 
         model.assert_all_or_nothing(remains, what)
         if number % 5 == 0:
             model.assert_usable(remains)
+        shutil.rmtree(remains)
 
 
 @pytest.mark.slow
 @every_scenario
-def test_a_second_power_loss_during_the_recovery_changes_nothing(scenario: Scenario, tmp_path: Path) -> None:
-    model, root = model_of(scenario, tmp_path), tmp_path / "trial"
+def test_a_second_power_loss_during_the_recovery_changes_nothing(scenario: Scenario, scratch: Path) -> None:
+    model, root = model_of(scenario, scratch), scratch / "trial"
     chance = random.Random(scenario.name)
     interrupted = 0
 

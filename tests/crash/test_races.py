@@ -68,8 +68,8 @@ class Story:
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Story:
-    return Story(tmp_path / "story")
+def story(scratch: Path) -> Story:
+    return Story(scratch / "story")
 
 
 @pytest.fixture
@@ -227,8 +227,8 @@ def test_a_link_made_anew_just_before_a_crash_is_undone_byte_for_byte(story: Sto
 
 
 @pytest.mark.parametrize("saves", [1, 2, 3])
-def test_a_lorebook_saved_while_its_queue_is_cancelled_stays_as_saved(tmp_path: Path, saves: int) -> None:
-    story = Story(tmp_path / "story", write_busy_story)
+def test_a_lorebook_saved_while_its_queue_is_cancelled_stays_as_saved(scratch: Path, saves: int) -> None:
+    story = Story(scratch / "story", write_busy_story)
     disk = CrowdedDisk().before("exchange", *[story.learn] * saves)
 
     with pytest.raises(ContextChanged):

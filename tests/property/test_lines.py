@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forklore.formats.chat_facts import HeaderFacts, count_messages, read_header
@@ -12,6 +12,8 @@ from forklore.testing.strategies import WildStory, headers, wild_stories
 
 pieces = st.sampled_from([b"\n", b"\r", b" ", b"\t", b"{", b"}", b"x", b'"', b"\xef\xbb\xbf", b"{}", b"\0", b"\xff"])
 files = st.lists(pieces, max_size=40).map(b"".join)
+all_of_them = settings.default.max_examples if settings.default is not None else 100
+some = settings(max_examples=all_of_them * 4 // 10)
 cuts = st.lists(st.integers(0, 60), max_size=6)
 
 
@@ -54,6 +56,7 @@ def test_searching_finds_the_messages_that_contain_a_needle(data: bytes, needles
     assert found == [number for number, text in enumerate(lines) if any(needle in text for needle in needles)]
 
 
+@some
 @given(wild_stories())
 def test_a_story_is_its_lines_and_what_is_between_them(story: WildStory) -> None:
     chat = Chat.from_bytes(story.chat)
@@ -67,6 +70,7 @@ def test_a_story_is_its_lines_and_what_is_between_them(story: WildStory) -> None
     assert joined + story.chat[at:] == story.chat
 
 
+@some
 @given(files | wild_stories().map(lambda story: story.chat))
 def test_messages_are_counted_alike_quickly_and_slowly(data: bytes) -> None:
     assert count_messages(data) == Chat.from_bytes(data).message_count

@@ -24,7 +24,7 @@ from forklore.testing.strategies import WildStory, wild_stories
 
 kinds = st.sampled_from(["checkpoint", "branch"])
 all_of_them = settings.default.max_examples if settings.default is not None else 100
-some, few = settings(max_examples=all_of_them * 6 // 10), settings(max_examples=all_of_them * 3 // 10)
+some, few = settings(max_examples=all_of_them * 4 // 10), settings(max_examples=all_of_them * 2 // 10)
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def strictly(data: bytes) -> Any:
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
 
-    return json.loads(data.decode("utf-8-sig"), parse_constant=refuse)
+    return json.loads(data.decode("utf-8-sig", "replace"), parse_constant=refuse)
 
 
 def chat_of(opened: Forklore, made: ForkMade) -> Chat:
@@ -110,6 +110,41 @@ def test_a_fork_anywhere_has_nothing_later_and_undo_restores_every_byte(story: W
             assert is_head or all(json.loads(each["content"])["queue"] == [] for each in queues)
         opened.undo()
         assert read_workspace(opened.root) == before
+
+
+@pytest.mark.req(76)
+@some
+@given(wild_stories(), st.data())
+def test_a_branch_from_any_swipe_shows_it_and_changes_no_other_message(story: WildStory, data: st.DataObject) -> None:
+    parent = Chat.from_bytes(story.chat)
+    at = parent.message_count - 1
+    swipes = parent.message(at).get("swipes", [parent.message(at)["mes"]])
+    swipe = data.draw(st.integers(0, len(swipes) - 1))
+    with workspace(story) as opened:
+        before = read_workspace(opened.root)
+
+        made = opened.branch("Mira/Tale", swipe=swipe)
+
+        fork = chat_of(opened, made)
+        assert fork.message(at)["mes"] == (swipes[swipe] if swipe else parent.message(at)["mes"])
+        assert [fork.line_bytes(number) for number in range(at)] == [parent.line_bytes(number) for number in range(at)]
+        strictly(fork.line_bytes(at))
+        opened.undo()
+        assert read_workspace(opened.root) == before
+
+
+@few
+@given(wild_stories())
+def test_showing_the_last_scene_changes_nothing_but_what_is_hidden(story: WildStory) -> None:
+    parent = Chat.from_bytes(story.chat)
+    with workspace(story) as opened:
+        made = opened.checkpoint("Mira/Tale", show_last_scene=True)
+
+        fork = chat_of(opened, made)
+        for number in range(parent.message_count):
+            shown, old = fork.message(number), parent.message(number)
+            assert {**shown, "is_system": None} == {**old, "is_system": None}
+            assert not (shown["is_system"] and not old["is_system"])
 
 
 @pytest.mark.req(101)

@@ -18,13 +18,15 @@ from forklore.checks.requirements import Policy, Subject, check
 from forklore.disk.lock import workspace_lock
 from forklore.disk.publishing import NameTaken
 from forklore.disk.transaction import FOLDER, Run, Transactions
-from forklore.disk.workspace import Workspace, comparable
+from forklore.disk.workspace import ChatUnreadable, Workspace, comparable
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
+from forklore.formats.json_text import NotJson
 from forklore.formats.lorebook_json import unsurprising_lorebook
 from forklore.model import names
 from forklore.model.address import ChatAddress
 from forklore.model.finding import Finding, Report, Severity
+from forklore.model.plan import Plan
 from forklore.planning.fork import Draft, ForkFiles, draft_fork, plan_fork
 from forklore.planning.swipe import shown_swipe
 
@@ -139,8 +141,7 @@ def dry_run(request: ForkRequest, means: Means) -> DryRun:
         draft, report = draft_and_check(request, means, read, _fork_point(request, means, read))
         if draft is None or not report.valid:
             raise ForkBlocked(report, request.kind)
-        files = _files(draft.point.chat_name, draft.point.clone_name, read, means.workspace)
-        return DryRun(plan_fork(draft, report, files), report)
+        return DryRun(_plan(draft, report, read, means.workspace), report)
 
 
 # --- checking -----------------------------------------------------------------------------------------------------
@@ -263,8 +264,7 @@ def _stage_ahead(run: Run, point: ForkPoint | None, request: ForkRequest, *, mea
     guess = replace(read, parent=Parent(read.parent.chat, book))
     draft, report = draft_and_check(request, means, guess, point)
     if draft is not None and report.valid:
-        files = _files(point.chat_name, point.clone_name, read, means.workspace)
-        run.stage_ahead(plan_fork(draft, report, files).changes, read.files)
+        run.stage_ahead(_plan(draft, report, read, means.workspace).changes, read.files)
 
 
 def _written(read: Reading, means: Means) -> Callable[[int], None]:
@@ -301,8 +301,7 @@ def _make(draft: Draft, report: Report, read: Reading, *, means: Means, run: Run
     progress.note(f'Scene: "{name}" at message {point.at}' if name else f"At message {point.at}", good=True)
 
     progress.step(4, f"Creating {point.kind}...")
-    plan = plan_fork(draft, report, _files(point.chat_name, point.clone_name, read, means.workspace))
-    applied = run.apply(plan, when=means.timestamp(), sources=read.files)
+    applied = run.apply(_plan(draft, report, read, means.workspace), when=means.timestamp(), sources=read.files)
     progress.note(f'{point.kind.capitalize()} created: "{point.chat_name}"', good=True)
     return ForkMade(
         kind=point.kind,
@@ -342,21 +341,28 @@ def _link_pending(reason: str) -> Finding:
     )
 
 
-def _files(chat_name: str, clone: str | None, read: Reading, workspace: Workspace) -> ForkFiles:
+def _plan(draft: Draft, report: Report, read: Reading, workspace: Workspace) -> Plan:
+    try:
+        return plan_fork(draft, report, _files(draft.point, read, workspace))
+    except NotJson as error:  # nested so deep that it can just be read, but not be looked through
+        raise ChatUnreadable(f"The header of {str(read.address)!r} cannot be edited ({error}).") from error
+
+
+def _files(point: ForkPoint, read: Reading, workspace: Workspace) -> ForkFiles:
     group = None
     if read.address.is_group:
         group = workspace.group_path(read.address.group_id)
         if not read.address.group_id or not workspace.exists(group):
             raise GroupMissing(f"No group lists the chat {read.address.name!r}.")
-    fork_address = read.address.sibling(chat_name)
+    fork_address = read.address.sibling(point.chat_name)
     return ForkFiles(
         address=str(fork_address),
-        chat_name=chat_name,
-        clone_name=clone,
+        chat_name=point.chat_name,
+        clone_name=point.clone_name,
         parent=read.chat_path,
         chat=workspace.chat_path(fork_address),
         book=read.book_path,
-        clone=workspace.book_path(clone) if clone is not None else None,
+        clone=workspace.book_path(point.clone_name) if point.clone_name is not None else None,
         group=group,
         read=tuple((path, file.fingerprint) for path, file in read.files.items()),
     )

@@ -62,7 +62,10 @@ class Cut:
     carried: tuple[str, ...] = ()
     """Metadata keys that come from the present, because nothing tells what they were at the fork point."""
     left_out: tuple[str, ...] = ()
-    """Metadata keys of which something lies after the fork point and is not taken along."""
+    """Metadata keys of which something cannot be shown to lie before the fork point, and is not taken along.
+
+    A list that is merely cut at a message, as the running recap's, is not left out.
+    """
     findings: tuple[Finding, ...] = ()
     record: Mapping[str, Any] = field(default_factory=dict)
     """What the fork's state record says about this channel."""

@@ -1,6 +1,8 @@
 """Making forks: names, refusals, one at a time, settings, groups."""
 
+import errno
 import json
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -130,7 +132,7 @@ class TestNames:
 
 
 class TestRefusals:
-    @pytest.mark.req(10, 11, 33, 34, 106)
+    @pytest.mark.req(10, 11, 33, 34)
     @pytest.mark.parametrize("at", [-1, 4, 10**9])
     def test_a_message_that_is_not_there_is_refused_and_nothing_made(self, at: int, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
@@ -142,7 +144,7 @@ class TestRefusals:
         assert refused.value.code == "MESSAGE_NOT_FOUND"
         assert read_workspace(tmp_path) == before
 
-    @pytest.mark.req(33, 44, 47, 89, 153)
+    @pytest.mark.req(33, 44, 88, 153)
     @pytest.mark.parametrize(
         "content, code",
         [(None, "LOREBOOK_MISSING"), (b"{", "LOREBOOK_UNREADABLE"), (b"[]", "LOREBOOK_UNREADABLE")],
@@ -162,7 +164,7 @@ class TestRefusals:
         assert refused.value.code == code
         assert read_workspace(tmp_path) == before
 
-    @pytest.mark.req(28, 29, 32, 33, 151)
+    @pytest.mark.req(28, 29, 33, 151)
     def test_several_reasons_are_one_refusal_with_all_of_them(self, tmp_path: Path) -> None:
         files = recap_story("Tale", "Lore")
         write_workspace(tmp_path, files)
@@ -244,6 +246,80 @@ class TestRefusals:
         assert refused.value.code == "CHAT_DAMAGED"
 
 
+class FullDisk(HastyDisk):
+    """A disk that has no room for a new file in one folder."""
+
+    def __init__(self, folder: str, reason: int) -> None:
+        self.folder, self.reason = folder, reason
+
+    def rename_new(self, source: Path, target: Path) -> None:
+        if target.parent.name == self.folder:
+            raise OSError(self.reason, os.strerror(self.reason))
+        super().rename_new(source, target)
+
+
+class TestFailures:
+    @pytest.mark.req(33, 46, 48, 88, 89, 106, 153)
+    @pytest.mark.parametrize("reason", [errno.ENOSPC, errno.EACCES])
+    @pytest.mark.parametrize("folder", ["worlds", "Mira"])
+    @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
+    def test_a_disk_that_refuses_leaves_no_trace_of_the_fork(
+        self, kind: str, folder: str, reason: int, tmp_path: Path
+    ) -> None:
+        tale(tmp_path)
+        before = read_workspace(tmp_path)
+
+        with pytest.raises(ForkloreError, match=f"Failed to (create|clone lorebook for) {kind}") as refused:
+            getattr(forklore.open(tmp_path, disk=FullDisk(folder, reason)), kind)("Mira/Tale")
+
+        assert refused.value.code in ("DISK_FAILED", "READ_ONLY")
+        assert os.strerror(reason) in str(refused.value)
+        assert read_workspace(tmp_path) == before
+        assert forklore.open(tmp_path).checkpoint("Mira/Tale").messages == 4
+
+    @pytest.mark.req(47, 90)
+    @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
+    def test_a_clone_that_cannot_be_made_says_so_in_the_words_of_the_design(self, kind: str, tmp_path: Path) -> None:
+        tale(tmp_path)
+
+        with pytest.raises(ForkloreError) as refused:
+            getattr(forklore.open(tmp_path, disk=FullDisk("worlds", errno.ENOSPC)), kind)("Mira/Tale")
+
+        assert str(refused.value).startswith(
+            f"Failed to clone lorebook for {kind} isolation. "
+            f"{kind.capitalize()} creation aborted to prevent data corruption"
+        )
+
+
+class Listener(Silent):
+    """Somebody who writes down what is told."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+        self.notes: list[str] = []
+
+    def step(self, number: int, title: str) -> None:
+        self.steps.append(f"[{number}/4] {title}")
+
+    def note(self, text: str, *, good: bool | None = None) -> None:
+        self.notes.append(text)
+
+
+class TestProgress:
+    @pytest.mark.req(52)
+    def test_tells_the_four_steps_the_source_the_clone_and_the_count(self, tmp_path: Path) -> None:
+        tale(tmp_path)
+        listener = Listener()
+
+        forklore.open(tmp_path, progress=listener).checkpoint("Mira/Tale", name="Anchor")
+
+        assert [step[:5] for step in listener.steps] == ["[1/4]", "[2/4]", "[3/4]", "[4/4]"]
+        assert 'Source: "Lore"' in listener.notes
+        assert 'Clone: "Lore__CP_Anchor"' in listener.notes
+        assert any(note.startswith(("1 entries", "1 entry")) for note in listener.notes)
+        assert 'Checkpoint created: "Anchor"' in listener.notes
+
+
 class TestLargeStories:
     """The disk may begin with large files before the lorebook is checked; nobody must notice."""
 
@@ -305,7 +381,7 @@ class TestDryRun:
 
 
 class TestOneAtATime:
-    @pytest.mark.req(95, 96, 99)
+    @pytest.mark.req(95, 96, 99, 158)
     @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
     def test_a_second_request_is_refused_while_the_first_runs(self, kind: str, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
@@ -375,7 +451,7 @@ class Meddler(Silent):
 
 
 class TestChangedMeanwhile:
-    @pytest.mark.req(61, 98, 99)
+    @pytest.mark.req(61, 98, 99, 158)
     @pytest.mark.parametrize("path", ["chats/Mira/Tale.jsonl", "worlds/Lore.json"])
     def test_a_file_that_changed_since_it_was_read_refuses_the_fork(self, path: str, tmp_path: Path) -> None:
         tale(tmp_path)
@@ -480,3 +556,21 @@ class TestSettings:
 
         with pytest.raises(BadRequest):
             forklore.open(tmp_path, policy="lenient")
+
+
+@pytest.mark.parametrize("depth", [970, 985, 1000])
+def test_metadata_nested_beyond_measure_is_forked_or_refused_as_damaged(tmp_path: Path, depth: int) -> None:
+    nested = "[" * depth + "]" * depth
+    header = f'{{"chat_metadata":{{"u":{nested}}}}}'
+    chat = tmp_path / "chats" / "Mira" / "Chat.jsonl"
+    chat.parent.mkdir(parents=True)
+    chat.write_text(f'{header}\n{{"name":"Mira","mes":"Hello"}}', encoding="utf-8")
+
+    refused = ""
+    try:
+        forklore.open(tmp_path).checkpoint("Chat")
+    except forklore.ForkloreError as error:
+        refused = error.code
+
+    fork = chat.parent / "Chat - Checkpoint #1.jsonl"
+    assert refused == "CHAT_DAMAGED" or nested in fork.read_text(encoding="utf-8")

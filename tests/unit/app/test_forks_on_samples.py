@@ -117,7 +117,7 @@ class TestAtTheHead:
 
         assert messages == expected
 
-    @pytest.mark.req(2, 37, 38, 39, 41, 42, 152)
+    @pytest.mark.req(2, 7, 37, 38, 39, 41, 42, 51, 152, 157, 159)
     def test_clone_has_the_bytes_of_the_book(self, at_head: Made) -> None:
         made = at_head.fork
 
@@ -131,7 +131,7 @@ class TestAtTheHead:
             assert at_head.after[f"worlds/{made.lorebook}.json"] == original
             assert made.entries == len(json.loads(original)["entries"])
 
-    @pytest.mark.req(5, 6, 72, 80, 81, 85, 88)
+    @pytest.mark.req(5, 6, 72, 80, 81)
     def test_parent_differs_in_link_and_map_alone(self, at_head: Made) -> None:
         name = at_head.fork.chat.partition("/")[2]
         old_lines = at_head.before[at_head.parent].split(b"\n")
@@ -174,7 +174,7 @@ class TestAtTheHead:
         assert books.count(at_head.fork.lorebook) == 1 or at_head.fork.lorebook is None
         assert all(file.stat().st_nlink == 1 and not file.is_symlink() for file in new_files)
 
-    @pytest.mark.req(4, 77, 78, 79, 93)
+    @pytest.mark.req(4, 77, 78, 79, 93, 161)
     def test_metadata_is_the_parents_with_the_forks_own(self, at_head: Made) -> None:
         metadata, old = header_of(at_head.new_chat), header_of(at_head.before[at_head.parent])
         name = at_head.fork.chat.partition("/")[2]
@@ -422,7 +422,7 @@ class TestTheSelectedVersion:
 
 
 class TestABusyQueue:
-    @pytest.mark.req(1, 12, 14, 15, 16, 33, 34, 99, 154, 157, 159)
+    @pytest.mark.req(1, 7, 12, 14, 15, 16, 33, 34, 99, 154, 157, 159)
     @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
     def test_refuses_with_code_count_and_list_and_makes_nothing(self, kind: str, sample: Sample) -> None:
         root = sample("salvage_rights_queue_busy")
@@ -506,7 +506,7 @@ class TestPlainChats:
         assert [finding.code for finding in report.warnings] == ["LOREBOOK_ALSO_ACTIVE"]
         assert "additional lorebook of the character" in report.warnings[0].details
 
-    @pytest.mark.req(54, 65)
+    @pytest.mark.req(54, 65, 157)
     def test_chat_without_a_book_is_forked_without_one(self, sample: Sample) -> None:
         made = fork(sample(REAL), "Mira/Greeting", "branch")
 

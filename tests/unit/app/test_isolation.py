@@ -1,6 +1,7 @@
 """Two timelines that go on: what happens in one never shows in the other."""
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from forklore.app.forklore import Forklore
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat, recap_story
 from forklore.testing.stories import Json, read_workspace, write_workspace
+
+LORE = stories.lorebook([stories.entry(0, "Mira", "a cook")])
 
 
 def begun(root: Path, scenes: int = 3) -> Forklore:
@@ -53,7 +56,7 @@ KINDS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("kind, options", KINDS)
 class TestAForkAndItsParent:
-    @pytest.mark.req(40, 131, 132, 155, 160, 162)
+    @pytest.mark.req(40, 131, 132, 155, 157, 160, 162)
     def test_what_the_fork_does_never_shows_in_the_parent(
         self, kind: str, options: dict[str, Any], tmp_path: Path
     ) -> None:
@@ -179,15 +182,43 @@ class TestDivergence:
             == (OpenChat(tmp_path, made.chat).metadata["forklore"]["timeline"])
         )
 
-    @pytest.mark.req(8, 9)
-    def test_settings_cards_and_personas_are_not_touched(self, tmp_path: Path) -> None:
+    def test_a_book_that_the_disk_has_under_another_name_is_cloned_too(self, tmp_path: Path) -> None:
+        files = stories.solo_files("Tale", {"world_info": "a/b: c"}, stories.conversation(2), books={"ab c": LORE})
+        workspace = forklore.open(write_workspace(tmp_path, files), disk=HastyDisk())
+
+        made = workspace.checkpoint("Mira/Tale", name="Anchor")
+
+        assert made.lorebook == "ab c__CP_Anchor"
+        assert json.loads((tmp_path / "worlds/ab c__CP_Anchor.json").read_bytes()) == LORE
+
+    @pytest.mark.req(8)
+    def test_settings_and_profiles_are_neither_touched_nor_captured(self, tmp_path: Path) -> None:
         workspace = begun(tmp_path)
-        common = {"settings.json": b"{}", "characters/Mira.png": stories.card_png("Mira"), "secrets.json": b"{}"}
+        common = {
+            "settings.json": b'{"extension_settings":{"connectionManager":{"profiles":["planted"]}}}',
+            "secrets.json": b'{"api_key":"planted"}',
+            "characters/Mira.png": stories.card_png("Mira"),
+        }
         write_workspace(tmp_path, common)
 
         workspace.checkpoint("Mira/Tale")
 
-        assert {path: read_workspace(tmp_path)[path] for path in common} == common
+        files = read_workspace(tmp_path)
+        assert {path: files[path] for path in common} == common
+        assert [path for path, content in files.items() if b"planted" in content] == ["settings.json", "secrets.json"]
+
+    @pytest.mark.req(9)
+    def test_nobody_is_asked_over_a_network(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        workspace = begun(tmp_path)
+
+        def no_connection(*_: Any, **__: Any) -> None:
+            raise AssertionError("a connection was opened")
+
+        monkeypatch.setattr(socket, "socket", no_connection)
+
+        made = workspace.checkpoint("Mira/Tale", at=2)
+
+        assert workspace.status(made.chat).valid
 
     def test_a_book_that_is_also_the_cards_is_a_warning(self, tmp_path: Path) -> None:
         workspace = begun(tmp_path)

@@ -25,7 +25,7 @@ Opened = Callable[[str], Forklore]
 
 
 class TestStories:
-    @pytest.mark.req(107, 110)
+    @pytest.mark.req(107, 110, 156, 157)
     def test_legacy_forks_are_known_and_not_isolated(self, opened: Opened) -> None:
         (story,) = opened("hollow_quay_legacy_shared").stories().to_json()["stories"]
 

@@ -296,6 +296,17 @@ class TestRedo:
 
         assert read_workspace(tmp_path) == before
 
+    def test_what_is_redone_is_the_latest_again(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path)
+        before = read_workspace(tmp_path)
+        workspace.checkpoint("Mira/Tale", at=1)
+        undone = workspace.undo()
+        workspace.undo(undone.operation)
+
+        workspace.undo()
+
+        assert read_workspace(tmp_path) == before
+
     def test_a_redone_checkpoint_keeps_what_was_written_meanwhile(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         made = workspace.checkpoint("Mira/Tale", name="Anchor")

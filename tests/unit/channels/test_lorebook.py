@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from forklore.formats.lorebook_json import parse_lorebook
 from forklore.testing import stories
 from forklore.testing.cuts import cut, metadata_after, parent
 from forklore.testing.stories import Json, conversation, entry, message, queue, scene, snapshot
+
+SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 def book_of(origin: Parent, at: int | None = None, *, other_swipe: bool = False) -> BookCut:
@@ -94,6 +97,17 @@ class TestFromASnapshot:
         book = book_of(told([gone], []), 2)
 
         assert entries_of(book) == {"4": {**gone, "tags": []}}
+
+    def test_the_usual_fields_are_those_of_sillytavern(self) -> None:
+        sample = SAMPLES / "sillytavern-1.19.0" / "lorebook_api_created_default_fields.json"
+        real = json.loads(sample.read_bytes())["entries"]["0"]
+        bare = {"uid": 4, "key": ["x"], "comment": "Gone", "content": "once", "addMemo": True}
+        messages = [message("Turn 0.", extra=scene(entries=[bare])), *conversation(2, first=1)]
+
+        book = book_of(parent({}, messages, []), 1)
+
+        assert list(entries_of(book)["4"]) == list(real)
+        assert entries_of(book)["4"] == {**real, **bare}
 
     def test_a_nameless_entry_has_an_empty_comment(self) -> None:
         then, now = entry(0, "", "a cook"), entry(0, "", "a queen", scanDepth=3)

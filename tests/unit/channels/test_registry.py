@@ -141,7 +141,7 @@ class TestCut:
 
         made = cut(origin, "registry", 1)
 
-        assert metadata_after(origin, made)["auto_lorebooks"]["registry"] == {"index": {}}
+        assert metadata_after(origin, made) == cache(registry={"index": {}})
         assert made.left_out == ("auto_lorebooks",)
 
     @pytest.mark.parametrize(
@@ -158,6 +158,11 @@ class TestCut:
 
         assert cut(origin, "registry", 1).carried == ("auto_lorebooks",)
         assert cut(origin, "registry").carried == ()
+
+    def test_a_cache_without_a_registry_gets_none(self) -> None:
+        origin = parent({"auto_lorebooks": {"lorebookName": "Lore"}}, self.messages(), self.now)
+
+        assert metadata_after(origin, cut(origin, "registry", 1))["auto_lorebooks"] == {"lorebookName": "Lore__CP_Fork"}
 
     def test_a_chat_without_a_cache_gets_none(self) -> None:
         origin = parent({}, self.messages(), self.now)

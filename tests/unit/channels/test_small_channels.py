@@ -15,7 +15,7 @@ def combined(count: Any = 3) -> Json:
 
 
 class TestCombinedRecap:
-    @pytest.mark.req(68, 136)
+    @pytest.mark.req(68, 136, 159)
     def test_at_the_head_it_is_kept_and_recorded(self) -> None:
         origin = parent(combined(100), conversation(100))
 
@@ -48,6 +48,11 @@ class TestCombinedRecap:
         assert made.left_out == ("auto_recap",)
         assert [finding.code for finding in made.findings] == ["COMBINED_RECAP_LEFT_OUT"]
         assert set(made.record.values()) == {None}
+
+    def test_the_warning_says_how_far_it_reaches(self) -> None:
+        (finding,) = cut(parent(combined(4), conversation(9)), "combined_recap", 2).findings
+
+        assert finding.details == "It covers 4 messages, the fork has 3."
 
     def test_one_of_another_shape_is_left_out_in_the_past(self) -> None:
         origin = parent({"auto_recap": {"combined_recap": "later"}}, conversation(9))
@@ -188,6 +193,8 @@ class TestEverythingElse:
         origin = parent({"world_info": ["A", "B"]}, conversation(3))
 
         assert cut(origin, "lorebook", 1).carried == ("world_info",)
+        assert cut(origin, "lorebook").carried == ()
+        assert cut(parent({}, conversation(3)), "lorebook", 1).carried == ()
 
     def test_every_channel_has_a_name_of_its_own(self) -> None:
         names = [channel.name for channel in CHANNELS]

@@ -105,7 +105,7 @@ def tale(*messages: Json, entries: list[Json] | None = None, **metadata: Any) ->
 
 
 class TestOrder:
-    @pytest.mark.req(45, 71, 84)
+    @pytest.mark.req(45, 71)
     def test_the_clone_comes_before_the_chat_that_names_it_and_the_link_last(self) -> None:
         planned = Planned(tale())
 
@@ -235,7 +235,7 @@ class TestTheRecord:
         record: Json = planned.metadata["auto_recap_checkpoint_state"]
         return record
 
-    @pytest.mark.req(3, 63, 64, 65, 66, 67, 68, 69, 70)
+    @pytest.mark.req(3, 63, 64, 65, 66, 67, 68, 69, 70, 157)
     def test_has_every_field_of_both_designs_and_tells_the_truth(self) -> None:
         recaps = running_recap("Tale", [recap_version(3, 1, "Then.")], 3)
         origin = tale(*conversation(1), message("Turn 1.", extra=scene("The storm", recap="It rained.")), **recaps)
