@@ -178,10 +178,7 @@ def draft_and_check(
         also_active=means.workspace.also_active(read.book_name, read.address) if read.book_name else (),
         shows_last_scene=request.show_last_scene,
     )
-    try:
-        return draft, check(subject, means.policy)
-    except ChatDamaged as error:  # a line that only a requirement needed
-        return None, check(replace(subject, cuts={}, damage=str(error)), means.policy)
+    return draft, check(subject, means.policy)
 
 
 def _message(request: ForkRequest, read: Reading) -> int | None:
@@ -203,6 +200,7 @@ def _fork_point(request: ForkRequest, means: Means, read: Reading) -> ForkPoint 
     chat, at = read.parent.chat, _message(request, read)
     if read.damage or at is None or not chat.has(at) or _damage_at(chat, at):
         return None
+    _group_path(read, means.workspace)  # refused now, before anything is locked
     other_swipe = request.swipe is not None and request.swipe != shown_swipe(chat.line_bytes(at))
     chat_name, clone = _fork_names(request, means, read)
     identity = own_identity(chat.metadata, request.chat.name)
@@ -332,13 +330,14 @@ _SOURCES = {
 
 
 def _link_pending(reason: str) -> Finding:
-    return Finding(
-        "LINK_PENDING",
-        Severity.WARNING,
-        "The fork is whole, but its parent could not be told",
-        "Nothing is lost: the story's tree does not need the link",
-        reason,
-    )
+    message, action = "The fork is whole, but its parent could not be told", _LINK_IS_OPTIONAL
+    if reason.startswith("group entry"):
+        message, action = "The fork is whole, but its group does not list it yet", _GROUP_IS_NOT
+    return Finding("LINK_PENDING", Severity.WARNING, message, action, reason)
+
+
+_LINK_IS_OPTIONAL = "Nothing is lost: the story's tree does not need the link"
+_GROUP_IS_NOT = "SillyTavern cannot open the chat until the group lists it: undo the fork and make it again"
 
 
 def _plan(draft: Draft, report: Report, read: Reading, workspace: Workspace) -> Plan:
@@ -349,11 +348,6 @@ def _plan(draft: Draft, report: Report, read: Reading, workspace: Workspace) -> 
 
 
 def _files(point: ForkPoint, read: Reading, workspace: Workspace) -> ForkFiles:
-    group = None
-    if read.address.is_group:
-        group = workspace.group_path(read.address.group_id)
-        if not read.address.group_id or not workspace.exists(group):
-            raise GroupMissing(f"No group lists the chat {read.address.name!r}.")
     fork_address = read.address.sibling(point.chat_name)
     return ForkFiles(
         address=str(fork_address),
@@ -363,9 +357,19 @@ def _files(point: ForkPoint, read: Reading, workspace: Workspace) -> ForkFiles:
         chat=workspace.chat_path(fork_address),
         book=read.book_path,
         clone=workspace.book_path(point.clone_name) if point.clone_name is not None else None,
-        group=group,
+        group=_group_path(read, workspace),
         read=tuple((path, file.fingerprint) for path, file in read.files.items()),
     )
+
+
+def _group_path(read: Reading, workspace: Workspace) -> str | None:
+    """Return the file of the chat's group, None for a solo chat."""
+    if not read.address.is_group:
+        return None
+    path = workspace.group_path(read.address.group_id)
+    if not read.address.group_id or not workspace.exists(path):
+        raise GroupMissing(f"No group lists the chat {read.address.name!r}.")
+    return path
 
 
 def _tell_checks(report: Report, progress: Progress) -> None:

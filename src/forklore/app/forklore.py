@@ -32,7 +32,7 @@ from forklore.disk.disk import Disk
 from forklore.disk.lock import CreationInProgress, workspace_lock
 from forklore.disk.scan import scan_stories
 from forklore.disk.transaction import Transactions
-from forklore.disk.workspace import ChatAmbiguous, ChatUnreadable, Workspace
+from forklore.disk.workspace import ChatAmbiguous, ChatNotFound, ChatUnreadable, Workspace
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.formats.json_text import encode
@@ -130,6 +130,8 @@ class Forklore:
         if chat is None:
             if len(stories) == 1:
                 return stories[0]
+            if not stories:
+                raise ChatNotFound("There are no stories yet.", action="Write a chat in SillyTavern first.")
             mains = "".join(f"\n  {story.main}" for story in stories[:20])
             raise ChatAmbiguous(f"There are {len(stories)} stories:{mains}", action="Name a chat of the story to draw.")
         return self._story_of(str(self._workspace.resolve(chat)), stories)

@@ -11,7 +11,7 @@ from forklore.channels.queue import emptied
 from forklore.channels.scenes import Scene, snapshot_before
 from forklore.formats.json_text import apply_edits, encode, to_bytes, to_text
 from forklore.formats.lorebook_json import QUEUE_COMMENT, EntryOutline, Lorebook, parse_lorebook, retitled
-from forklore.model.plan import Edit, Put
+from forklore.model.plan import Drop, Edit, Put
 
 _KEY = "world_info"
 _NOT_OF_THE_ENTRY = {"world", "strategy", "keysecondary"}  # snapshots add the first two and always empty the third
@@ -34,8 +34,13 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     del earlier
     book = parent.book
     if book is None or point.clone_name is None:
-        # What names no book of ours, such as a list of several, is nothing we could isolate.
-        return Cut(BookCut("none"), carried=(_KEY,) if parent.metadata.get(_KEY) and not point.is_head else ())
+        # A list of several books, of which SillyTavern loads none, must not name the parent's in the fork either.
+        named = bool(parent.metadata.get(_KEY))
+        return Cut(
+            BookCut("none"),
+            edits=(Drop((_KEY,)),) if named else (),
+            left_out=(_KEY,) if named and not point.is_head else (),
+        )
     if point.is_head:
         cut = _whole(book, point.clone_name, "live")
     elif scene := snapshot_before(parent.chat, point.derived_upto):

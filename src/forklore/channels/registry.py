@@ -92,7 +92,7 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     if not isinstance(cache, dict):
         return Cut(carried=(_KEY,) if cache is not None and not point.is_head else ())
     edits: list[Edit] = []
-    if "lorebookName" in cache and point.clone_name is not None:
+    if "lorebookName" in cache:  # without a clone it names none: never the parent's
         edits.append(Put((_KEY, "lorebookName"), encode(point.clone_name)))
     if point.is_head:
         return Cut(edits=tuple(edits))

@@ -11,7 +11,7 @@ from forklore.formats.chat_jsonl import Chat
 from forklore.formats.json_text import NotJson, parse
 
 _MESSAGE_KEYS = ("auto_recap_memory", "auto_summarize_memory", "auto_recap")
-_WRITTEN_KEYS = (b'"auto_recap_memory"', b'"auto_summarize_memory"')
+_KEY_NEEDLES = tuple(f'"{key}"'.encode() for key in _MESSAGE_KEYS)
 _LOOKED_THROUGH = 8 << 20
 _SCENE_BREAK = b'"scene_break"'
 _MID_FLIGHT = b'"stage1_lorebook_metadata"'
@@ -113,13 +113,13 @@ def mid_flight(chat: Chat, *, upto: int) -> Iterator[int]:
 
 
 def has_recap_messages(chat: Chat) -> bool:
-    """Whether messages carry data of ST-Auto-Recap under the keys it has really used.
+    """Whether messages carry data of ST-Auto-Recap.
 
     It marks every message it has worked through, so in a very long chat the later part tells.
     """
     if "has recap messages" not in chat.answers:
         since, last = chat.first_of_last(_LOOKED_THROUGH), chat.message_count - 1
-        candidates = chat.messages_with(*_WRITTEN_KEYS, upto=last, since=since)
+        candidates = chat.messages_with(*_KEY_NEEDLES, upto=last, since=since)
         chat.answers["has recap messages"] = any(recap_data(chat.message(number)) for number in candidates)
     return chat.answers["has recap messages"]
 

@@ -63,12 +63,12 @@ def _lasts(effect: Any, parent: Parent, point: ForkPoint) -> bool:
     """Whether the effect was there at the fork point.
 
     Effects count the messages that the model saw. In the past that count can be compared with a message number only
-    while no message is hidden.
+    while no message of the whole chat is hidden.
     """
     start = effect.get("start") if isinstance(effect, dict) else None
     if not isinstance(start, int | float) or start > point.derived_upto + 1:
         return False
-    hidden = parent.chat.messages_with(b'"is_system"', upto=point.at)
+    hidden = parent.chat.messages_with(b'"is_system"', upto=parent.chat.message_count - 1)
     return not any(parent.chat.is_hidden(number) for number in hidden)
 
 

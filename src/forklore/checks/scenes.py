@@ -14,8 +14,11 @@ def missing_at_scene(scene: Scene, running: RunningRecap) -> tuple[str, ...]:
     """Return the codes of what a fork at this scene break would miss; empty when it is ready."""
     cuts = {"scenes": Cut(scene), "running_recap": Cut(upto(running, scene.message)), "lorebook": Cut()}
     subject = Subject("", "checkpoint", scene.message, None, cuts)
-    return tuple(
+    missing = [
         requirement.code
         for requirement in REQUIREMENTS
         if requirement.code in _OF_A_SCENE and any(True for _ in requirement.holds(subject))
-    )
+    ]
+    if scene.recap and scene.recap_is_unfinished:
+        missing.append("RECAP_IN_PROGRESS")
+    return tuple(missing)

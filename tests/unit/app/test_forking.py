@@ -574,3 +574,14 @@ def test_metadata_nested_beyond_measure_is_forked_or_refused_as_damaged(tmp_path
 
     fork = chat.parent / "Chat - Checkpoint #1.jsonl"
     assert refused == "CHAT_DAMAGED" or nested in fork.read_text(encoding="utf-8")
+
+
+def test_a_group_chat_that_no_group_lists_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    chat = tmp_path / "group chats" / "Night.jsonl"
+    chat.parent.mkdir(parents=True)
+    chat.write_text('{"chat_metadata":{}}\n{"name":"Mira","mes":"Hello"}', encoding="utf-8")
+
+    with pytest.raises(forklore.ForkloreError, match="No group lists"):
+        forklore.open(tmp_path).checkpoint("Night")
+
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["Night.jsonl", "group chats"]

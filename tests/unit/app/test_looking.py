@@ -257,3 +257,10 @@ class TestQueue:
     def test_an_operation_that_is_not_there_is_a_bad_request(self, tmp_path: Path) -> None:
         with pytest.raises(BadRequest):
             self.busy(tmp_path).queue("Mira/Tale", cancel=["op_0"])
+
+
+def test_a_workspace_without_stories_has_no_tree_to_draw(tmp_path: Path) -> None:
+    (tmp_path / "chats").mkdir()
+
+    with pytest.raises(ChatNotFound, match="no stories yet"):
+        forklore.open(tmp_path).tree()

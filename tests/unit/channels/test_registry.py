@@ -141,7 +141,9 @@ class TestCut:
 
         made = cut(origin, "registry", 1)
 
-        assert metadata_after(origin, made) == cache(registry={"index": {}})
+        assert metadata_after(origin, made) == {
+            "auto_lorebooks": {**cache()["auto_lorebooks"], "lorebookName": None, "registry": {"index": {}}}
+        }
         assert made.left_out == ("auto_lorebooks",)
 
     @pytest.mark.parametrize(

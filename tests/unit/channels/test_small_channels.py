@@ -189,12 +189,14 @@ class TestEverythingElse:
         assert in_the_past["unknown"].carried == ("variables", "note_prompt", "鍵")
         assert "unknown" not in at_head
 
-    def test_a_book_reference_that_is_none_is_carried_and_named(self) -> None:
-        origin = parent({"world_info": ["A", "B"]}, conversation(3))
+    @pytest.mark.req(2)
+    def test_a_list_of_several_books_names_none_of_them_in_the_fork(self) -> None:
+        origin = parent({"world_info": ["A", "B"], "a": 1}, conversation(3))
 
-        assert cut(origin, "lorebook", 1).carried == ("world_info",)
-        assert cut(origin, "lorebook").carried == ()
-        assert cut(parent({}, conversation(3)), "lorebook", 1).carried == ()
+        assert metadata_after(origin, cut(origin, "lorebook")) == {"a": 1}
+        assert cut(origin, "lorebook").left_out == ()
+        assert cut(origin, "lorebook", 1).left_out == ("world_info",)
+        assert cut(parent({}, conversation(3)), "lorebook", 1).left_out == ()
 
     def test_every_channel_has_a_name_of_its_own(self) -> None:
         names = [channel.name for channel in CHANNELS]

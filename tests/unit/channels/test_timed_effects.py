@@ -94,11 +94,11 @@ class TestInThePast:
         assert metadata_after(origin, made)["timedWorldInfo"]["cooldown"] == {}
         assert made.left_out == ("timedWorldInfo",)
 
-    def test_a_message_that_is_hidden_later_does_not_matter(self) -> None:
+    def test_a_message_hidden_after_the_fork_point_makes_the_count_of_an_effect_unknown(self) -> None:
         messages = [*conversation(3), message("Hidden.", is_system=True), message("The end.")]
         origin = parent(effects(Lore_0=effect(1)), messages, [entry(0, "a")])
 
-        assert cut(origin, "timed_effects", 2).left_out == ()
+        assert cut(origin, "timed_effects", 2).left_out == ("timedWorldInfo",)
 
     def test_an_effect_of_an_entry_that_was_not_there_yet_is_left_out(self) -> None:
         then = snapshot([entry(0, "a", "then")], "Lore")
