@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,9 @@ from forklore.model.plan import Edit, Put
 _KEY = "auto_lorebooks"
 _KNOWN = {"lorebookName", "attachedAt", "registry"}
 _UID = re.compile(r"^uid\s*[=:]\s*(\d+)$", re.IGNORECASE)
+_PLAIN_LINE = re.compile(
+    r"\n- UID=(\d+) \| name: ([^|\n]*[^|\n\s]) \| aliases: [^|\n]* \| synopsis: [^|\n]*(?=\n|$)"
+).findall
 _NONE = "—"
 
 
@@ -75,7 +78,8 @@ def broken_lines(outline: Iterable[EntryOutline]) -> Iterator[str]:
     outline = tuple(outline)
     comments = {entry.uid: entry.comment for entry in outline if entry.uid is not None}
     seen: set[int] = set()
-    for line in registry_lines(outline):
+    registries = [entry for entry in outline if entry.comment.startswith(REGISTRY_PREFIX)]
+    for line in registry_lines(entry for entry in registries if not _is_sound(entry, comments, seen)):
         where = f"The {line.type} registry lists UID {line.uid} as {line.name!r}"
         comment = comments.get(line.uid)
         if comment is None:
@@ -85,6 +89,22 @@ def broken_lines(outline: Iterable[EntryOutline]) -> Iterator[str]:
         elif line.uid in seen:
             yield f"{where} a second time."
         seen.add(line.uid)
+
+
+def _is_sound(entry: EntryOutline, comments: Mapping[int, str], seen: set[int]) -> bool:
+    """Whether a registry is written as ST-Auto-Recap writes it and every line is right: quick to see, nearly always so.
+
+    The UIDs of a sound registry are added to *seen*; of any other nothing is said.
+    """
+    content = entry.content or ""
+    lines = [(int(uid), name) for uid, name in _PLAIN_LINE(content)]
+    uids = {uid for uid, _ in lines}
+    if len(lines) != content.count("\n") or len(uids) != len(lines) or not seen.isdisjoint(uids):
+        return False
+    if any(comments.get(uid) != name for uid, name in lines):
+        return False
+    seen |= uids
+    return True
 
 
 def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:

@@ -105,11 +105,17 @@ def scene_breaks(chat: Chat, *, upto: int) -> Iterator[Scene]:
             yield scene
 
 
-def mid_flight(chat: Chat, *, upto: int) -> Iterator[int]:
-    """Yield the messages whose recap pipeline has begun and not ended."""
-    for number in chat.messages_with(_MID_FLIGHT, upto=upto):
-        if recap_data(chat.message(number)).get("stage1_lorebook_metadata"):
-            yield number
+def mid_flight(chat: Chat, *, upto: int) -> list[int]:
+    """Return the messages whose recap pipeline has begun and not ended."""
+    question = f"mid flight up to {upto}"
+    if question not in chat.answers:
+        chat.answers[question] = [
+            number
+            for number in chat.messages_with(_MID_FLIGHT, upto=upto)
+            if recap_data(chat.message(number)).get("stage1_lorebook_metadata")
+        ]
+    found: list[int] = chat.answers[question]
+    return found
 
 
 def has_recap_messages(chat: Chat) -> bool:
@@ -121,7 +127,8 @@ def has_recap_messages(chat: Chat) -> bool:
         since, last = chat.first_of_last(_LOOKED_THROUGH), chat.message_count - 1
         candidates = chat.messages_with(*_KEY_NEEDLES, upto=last, since=since)
         chat.answers["has recap messages"] = any(recap_data(chat.message(number)) for number in candidates)
-    return chat.answers["has recap messages"]
+    answer: bool = chat.answers["has recap messages"]
+    return answer
 
 
 def snapshot_before(chat: Chat, upto: int) -> Scene | None:

@@ -199,7 +199,7 @@ def _scene_is_in_running_recap(subject: Subject) -> Found:
 def _no_recap_in_progress(subject: Subject) -> Found:
     if subject.chat is None or subject.at is None or not subject.cuts:
         return
-    unfinished = list(mid_flight(subject.chat, upto=subject.at))
+    unfinished = mid_flight(subject.chat, upto=subject.at)
     if not unfinished and subject.scene and subject.scene.recap and subject.scene.recap_is_unfinished:
         unfinished = [subject.at]
     if unfinished:

@@ -83,7 +83,7 @@ class Chat:
     read: ReadRange
     window: Callable[[int, int], Any] | None = None
     """Like *read*, but what it returns is good only until the next call: for looking through a whole chat."""
-    answers: dict[str, bool] = field(default_factory=dict)
+    answers: dict[str, Any] = field(default_factory=dict)
     """What looking through the whole chat has answered already."""
 
     @classmethod

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies
 
 from forklore.channels.registry import RegistryLine, broken_lines, registry_lines
 from forklore.formats.lorebook_json import EntryOutline, parse_lorebook
@@ -170,3 +171,31 @@ class TestCut:
         origin = parent({}, self.messages(), self.now)
 
         assert cut(origin, "registry", 1).edits == ()
+
+
+@given(
+    strategies.lists(
+        strategies.tuples(
+            strategies.integers(0, 5),
+            strategies.sampled_from(["item-Lamp", "item-Key", "a | b", " x", ""]),
+            strategies.sampled_from(
+                ["- UID={} | name: {} | aliases: a; b | synopsis: c", "- uid: {} | name: {}", "?{}{}"]
+            ),
+        ),
+        max_size=6,
+    )
+)
+def test_the_quick_look_at_a_registry_finds_what_reading_every_line_finds(items: list[tuple[int, str, str]]) -> None:
+    content = "\n".join(["[Registry: item]", *(form.format(uid, name) for uid, name, form in items)])
+    book = [
+        EntryOutline("9", 9, "_registry_item", content),
+        EntryOutline("0", 0, "item-Lamp", None),
+        EntryOutline("1", 1, "item-Key", None),
+    ]
+    comments = {entry.uid: entry.comment for entry in book if entry.uid is not None}
+    lines = list(registry_lines(book))
+    broken = any(comments.get(line.uid) != line.name for line in lines) or len({line.uid for line in lines}) < len(
+        lines
+    )
+
+    assert any(True for _ in broken_lines(book)) == broken
