@@ -94,8 +94,8 @@ def machine(scratch: Path) -> str:
 
 
 def _file_system(folder: Path) -> str:
-    command = ["stat", "--file-system", "--format=%T", str(folder)]
+    command = ["df", "--output=fstype", str(folder)]
     try:
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1]
     except (OSError, subprocess.CalledProcessError):
         return "an unknown file system"
