@@ -5,7 +5,8 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from forklore.formats.json_text import apply_edits, encode, item_texts, parse, value_text
+from forklore.formats.json_edit import apply_edits, item_texts, value_text
+from forklore.formats.json_text import encode, parse
 from forklore.model.plan import Append, Drop, Edit, Put, Take
 from forklore.testing.strategies import json_texts, objects
 

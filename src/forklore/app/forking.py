@@ -17,7 +17,7 @@ from forklore.channels.running_recap import RunningRecap
 from forklore.checks.requirements import Policy, Subject, check
 from forklore.disk.lock import workspace_lock
 from forklore.disk.publishing import NameTaken
-from forklore.disk.transaction import FOLDER, Run, Transactions
+from forklore.disk.transaction import Run, Transactions
 from forklore.disk.workspace import ChatUnreadable, Workspace, comparable
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
@@ -82,9 +82,8 @@ class Means:
 def fork(request: ForkRequest, means: Means) -> ForkMade:
     """Make a checkpoint or branch; raises ``ForkBlocked`` with every reason when the story is not ready."""
     deadline = None if request.wait is None else time.monotonic() + request.wait
-    if deadline is not None or not (means.workspace.root / FOLDER).is_dir():
-        # A refusal leaves no trace, not even our folder with its lock: where there is none yet, we look first.
-        _wait_until_ready(request, means, deadline)
+    if deadline is not None:
+        _wait_until_ready(request, means, deadline)  # without the lock: others may work meanwhile
     while True:
         with workspace_lock(means.workspace.root, what=request.kind, wait=_left(deadline)):
             means.transactions.recover()

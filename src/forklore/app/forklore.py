@@ -263,7 +263,7 @@ class Forklore:
         book, path = read.parent.book, read.book_path
         if book is None or path is None:
             raise BadRequest("The chat has no lorebook, so it has no queue.")
-        entry = book.queue_entries[0]
+        entry = book.outline.queue_entries[0]
         edit = LineEdit(None, Put(("entries", entry.key, "content"), encode(cancelled(entry.content or "", ids))))
         return Plan(
             "cancel",

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forklore.formats.chat_jsonl import Chat
-from forklore.formats.json_text import item_texts, to_text
+from forklore.formats.json_edit import item_texts
+from forklore.formats.json_text import to_text
 from forklore.formats.lorebook_json import Lorebook
 from forklore.model.finding import Finding
 from forklore.model.plan import HEADER, Edit, JsonPath

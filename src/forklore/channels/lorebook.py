@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
 from forklore.channels.queue import emptied
 from forklore.channels.scenes import Scene, snapshot_before
-from forklore.formats.json_text import apply_edits, encode, to_bytes, to_text
-from forklore.formats.lorebook_json import QUEUE_COMMENT, EntryOutline, Lorebook, parse_lorebook, retitled
+from forklore.formats.json_edit import apply_edits
+from forklore.formats.json_text import encode, to_bytes, to_text
+from forklore.formats.lorebook_json import QUEUE_COMMENT, Lorebook, Outline, parse_lorebook, retitled
 from forklore.model.plan import Drop, Edit, Put
 
 _KEY = "world_info"
@@ -24,7 +25,7 @@ class BookCut:
 
     source: str
     """``live``, ``scene-snapshot``, ``present`` or ``none``; ``history`` is for a later capability."""
-    outline: tuple[EntryOutline, ...] = ()
+    outline: Outline = field(default_factory=Outline)
     data: bytes | None = None
     """The clone's bytes where they differ from the parent's book; None: the same bytes."""
     scene: Scene | None = None
@@ -61,7 +62,7 @@ def _with_idle_queue(book: Lorebook) -> Lorebook:
     """Return the book with an empty queue: what waits in the present has no place in the past."""
     edits: list[Edit] = [
         Put(("entries", entry.key, "content"), encode(emptied(entry.content)))
-        for entry in book.queue_entries
+        for entry in book.outline.queue_entries
         if entry.content and emptied(entry.content) != entry.content
     ]
     if not edits:
@@ -77,9 +78,9 @@ def _compose(book: Lorebook, scene: Scene, clone: str) -> bytes:
         key, live = twins.get((old.get("uid"), _comment(old)), (None, None))
         entries[_free_key(entries, key or str(old.get("uid")))] = _as_it_was(old, live)
     ordered = dict(sorted(entries.items(), key=lambda item: _key_order(item[0])))
-    for outline in book.queue_entries:
-        live = book.entries[outline.key]
-        ordered[_free_key(ordered, outline.key)] = {**live, "content": emptied(str(live.get("content") or ""))}
+    for queue in book.outline.queue_entries:
+        live = book.entries[queue.key]
+        ordered[_free_key(ordered, queue.key)] = {**live, "content": emptied(str(live.get("content") or ""))}
     whole = {**book.content, "entries": ordered}
     if "name" in whole:
         whole["name"] = clone

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.formats.json_text import NotJson, apply_edits, encode, parse_object
+from forklore.formats.json_edit import apply_edits
+from forklore.formats.json_text import NotJson, encode, parse_object
 from forklore.formats.lorebook_json import Lorebook
 from forklore.model.plan import Put
 
@@ -42,7 +43,7 @@ class QueuedOperation:
 
 def read_queue(book: Lorebook | None) -> tuple[QueuedOperation, ...]:
     """Return the operations in the book's queue; raises ``QueueUnreadable``."""
-    entries = book.queue_entries if book else ()
+    entries = book.outline.queue_entries if book else ()
     if not entries:
         return ()
     if len(entries) > 1:

@@ -9,15 +9,12 @@ from typing import Any
 
 from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
 from forklore.formats.json_text import encode
-from forklore.formats.lorebook_json import REGISTRY_PREFIX, EntryOutline
+from forklore.formats.lorebook_json import REGISTRY_PREFIX, EntryOutline, Outline
 from forklore.model.plan import Edit, Put
 
 _KEY = "auto_lorebooks"
 _KNOWN = {"lorebookName", "attachedAt", "registry"}
 _UID = re.compile(r"^uid\s*[=:]\s*(\d+)$", re.IGNORECASE)
-_PLAIN_LINE = re.compile(
-    r"\n- UID=(\d+) \| name: ([^|\n]*[^|\n\s]) \| aliases: [^|\n]* \| synopsis: [^|\n]*(?=\n|$)"
-).findall
 _NONE = "—"
 
 
@@ -44,14 +41,13 @@ class RegistryLine:
         }
 
 
-def registry_lines(outline: Iterable[EntryOutline]) -> Iterator[RegistryLine]:
-    """Yield every line of every registry among the entries; lines without a UID are no items."""
-    for entry in outline:
-        if entry.comment.startswith(REGISTRY_PREFIX):
-            kind = entry.comment.removeprefix(REGISTRY_PREFIX)
-            for line in (entry.content or "").split("\n"):
-                if item := _parse_line(kind, line):
-                    yield item
+def registry_lines(registries: Iterable[EntryOutline]) -> Iterator[RegistryLine]:
+    """Yield every line of the *registries*; lines without a UID are no items."""
+    for entry in registries:
+        kind = entry.comment.removeprefix(REGISTRY_PREFIX)
+        for line in (entry.content or "").split("\n"):
+            if item := _parse_line(kind, line):
+                yield item
 
 
 def _parse_line(kind: str, line: str) -> RegistryLine | None:
@@ -73,13 +69,13 @@ def _parse_line(kind: str, line: str) -> RegistryLine | None:
     return RegistryLine(kind, uid, fields.get("name", ""), aliases, fields.get("synopsis", ""))
 
 
-def broken_lines(outline: Iterable[EntryOutline]) -> Iterator[str]:
+def broken_lines(outline: Outline) -> Iterator[str]:
     """Yield, for each registry line that names a missing or another entry, a sentence about it."""
-    outline = tuple(outline)
-    comments = {entry.uid: entry.comment for entry in outline if entry.uid is not None}
+    registries, comments = outline.registry_entries, outline.by_uid
+    if not registries or _are_sound(registries, comments):
+        return
     seen: set[int] = set()
-    registries = [entry for entry in outline if entry.comment.startswith(REGISTRY_PREFIX)]
-    for line in registry_lines(entry for entry in registries if not _is_sound(entry, comments, seen)):
+    for line in registry_lines(registries):
         where = f"The {line.type} registry lists UID {line.uid} as {line.name!r}"
         comment = comments.get(line.uid)
         if comment is None:
@@ -91,20 +87,21 @@ def broken_lines(outline: Iterable[EntryOutline]) -> Iterator[str]:
         seen.add(line.uid)
 
 
-def _is_sound(entry: EntryOutline, comments: Mapping[int, str], seen: set[int]) -> bool:
-    """Whether a registry is written as ST-Auto-Recap writes it and every line is right: quick to see, nearly always so.
-
-    The UIDs of a sound registry are added to *seen*; of any other nothing is said.
-    """
-    content = entry.content or ""
-    lines = [(int(uid), name) for uid, name in _PLAIN_LINE(content)]
-    uids = {uid for uid, _ in lines}
-    if len(lines) != content.count("\n") or len(uids) != len(lines) or not seen.isdisjoint(uids):
+def _are_sound(registries: Iterable[EntryOutline], comments: Mapping[int, str]) -> bool:
+    """Whether all is written as ST-Auto-Recap writes it and every line is right: quick to see, and nearly always so."""
+    contents = [entry.content or "" for entry in registries]
+    lines = [line for content in contents for line in content.split("\n- ")[1:]]
+    # As many aliases and synopses as lines, and no other parts: so nothing but its beginning gives a line its UID.
+    counts = [
+        (text.count("\n"), text.count(" | aliases: "), text.count(" | synopsis: "), text.count("|") / 3)
+        for text in contents
+    ]
+    if any(sum(column) != len(lines) for column in zip(*counts, strict=True)):
         return False
-    if any(comments.get(uid) != name for uid, name in lines):
-        return False
-    seen |= uids
-    return True
+    named = [line.partition(" | aliases: ")[0] for line in lines]
+    plain = ((uid, name) for uid, name in comments.items() if name == name.strip() != _NONE and "|" not in name)
+    known = {f"UID={uid} | name: {name}" for uid, name in plain}
+    return len(set(named)) == len(named) and known.issuperset(named)
 
 
 def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
@@ -120,7 +117,8 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     understood = isinstance(registry, dict) and set(cache) <= _KNOWN and set(registry) <= {"index"}
     left_out = False
     if isinstance(cache.get("registry"), dict):
-        index = {str(line.uid): line.to_cache() for line in registry_lines(earlier["lorebook"].value.outline)}
+        outline: Outline = earlier["lorebook"].value.outline
+        index = {str(line.uid): line.to_cache() for line in registry_lines(outline.registry_entries)}
         edits.append(Put((_KEY, "registry", "index"), encode(index)))
         left_out = point.clone_name is None and bool(registry.get("index"))  # without a book nothing tells what it was
     return Cut(edits=tuple(edits), carried=() if understood else (_KEY,), left_out=(_KEY,) if left_out else ())

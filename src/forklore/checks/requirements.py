@@ -72,7 +72,7 @@ class Subject:
         others = set(space) - {"checkpoint_lorebook_map"} if isinstance(space, dict) else set()
         if others or any(metadata.get(key) for key in _RECAP_KEYS) or (self.scene and self.scene.data):
             return True
-        if book and (book.queue_entries or any(book.registry_entries)):
+        if book and (book.outline.queue_entries or book.outline.registry_entries):
             return True
         return has_recap_messages(self.parent.chat)
 

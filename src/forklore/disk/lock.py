@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from forklore.disk.failures import refusal_of
 from forklore.disk.operation_folder import FOLDER
 from forklore.errors import ForkloreError, Kind
+
+_ATTEMPTS = 5  # others may remove the folder again between our making it and our locking in it
 
 
 class CreationInProgress(ForkloreError):
@@ -21,15 +23,25 @@ class CreationInProgress(ForkloreError):
 
 @contextmanager
 def workspace_lock(root: Path, *, what: str, wait: float = 0.0) -> Iterator[None]:
-    """Hold the workspace's lock; raises ``CreationInProgress`` when somebody else holds it for longer than *wait*."""
+    """Hold the workspace's lock; raises ``CreationInProgress`` when somebody else holds it for longer than *wait*.
+
+    Where there was no folder of ours and nothing was done in the end, there is none afterwards.
+    """
     from filelock import FileLock, Timeout  # noqa: PLC0415  # a heavy import that only writers need
 
     folder = root / FOLDER
     try:
-        folder.mkdir(exist_ok=True)
-        # A lock of its own for each use: two threads of one process exclude each other like two processes.
-        lock = FileLock(folder / "lock", is_singleton=False, thread_local=False)
-        lock.acquire(timeout=wait, poll_interval=0.02)
+        for attempt in range(_ATTEMPTS):
+            is_new = not folder.is_dir()
+            try:
+                folder.mkdir(exist_ok=True)
+                # A lock of its own for each use: two threads of one process exclude each other like two processes.
+                lock = FileLock(folder / "lock", is_singleton=False, thread_local=False)
+                lock.acquire(timeout=wait, poll_interval=0.02)
+                break
+            except FileNotFoundError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
     except Timeout as error:
         name = what.capitalize()
         raise CreationInProgress(f"{name} creation already in progress. Please wait.") from error
@@ -39,4 +51,16 @@ def workspace_lock(root: Path, *, what: str, wait: float = 0.0) -> Iterator[None
     try:
         yield
     finally:
+        if is_new:
+            _remove_unused(folder)
         lock.release()
+
+
+def _remove_unused(folder: Path) -> None:
+    """Remove our folder if nothing is in it but the lock, which we hold: whoever waits for it will make a new one."""
+    with suppress(OSError):
+        (folder / "staging").rmdir()
+    with suppress(OSError):
+        if [path.name for path in folder.iterdir()] == ["lock"]:
+            (folder / "lock").unlink()
+            folder.rmdir()

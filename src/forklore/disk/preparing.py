@@ -53,6 +53,7 @@ class Preparation:
             self._ahead[change] = self._begin(
                 stager, change, _described(change), number=_AHEAD + number, sources=sources
             )
+        stager.wait_until_busy()
 
     def stage(self, plan: Plan, sources: dict[str, OpenFile]) -> list[JournalledChange]:
         """Write all new content aside, several files at a time, and return the changes as the journal has them."""

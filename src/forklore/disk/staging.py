@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from forklore.disk.disk import Disk, fingerprint_at
 from forklore.disk.files import ContextChanged, OpenFile
 from forklore.formats.chat_jsonl import SCAN_BYTES
-from forklore.formats.json_text import apply_edits, to_bytes, to_text
+from forklore.formats.json_edit import apply_edits
+from forklore.formats.json_text import to_bytes, to_text
 from forklore.model.plan import Bytes, DigestOf, EditFile, Fingerprint, LineEdit, Piece, Range
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Stager:
         self._pool = ThreadPoolExecutor(max_workers=12)  # more than there are files: a file may wait for its digests
         self._digests: dict[tuple[Bytes | Range, ...], Future[str]] = {}
         self._writing: list[Future[Staged]] = []
+        self._busy: list[threading.Event] = []
         self._turn = threading.Lock()
 
     def close(self) -> None:
@@ -95,9 +97,16 @@ class Stager:
         prove: bool = True,
     ) -> Future[Staged]:
         """Begin writing a file, with mode and owner of *like*; without *prove*, copied ranges get no digest."""
-        writing = self._pool.submit(self._write, path, pieces, sources, like, prove=prove)
+        busy = threading.Event()
+        writing = self._pool.submit(self._write, path, pieces, sources, like, prove=prove, busy=busy)
         self._writing.append(writing)
+        self._busy.append(busy)
         return writing
+
+    def wait_until_busy(self) -> None:
+        """Wait until the disk has something to do for every file, before the interpreter is kept busy by ourselves."""
+        for busy in self._busy:
+            busy.wait()
 
     def _begin_digests(self, wanted: Sequence[tuple[Bytes | Range, ...]], sources: Mapping[str, OpenFile]) -> None:
         with self._turn:
@@ -113,12 +122,17 @@ class Stager:
         like: os.stat_result | None,
         *,
         prove: bool,
+        busy: threading.Event,
     ) -> Staged:
         disk = self._disk
         late: list[tuple[int, DigestOf]] = []
-        descriptor = disk.create(path, like)
         try:
-            offset = self._copy(descriptor, pieces, sources, late)
+            descriptor = disk.create(path, like)
+        except BaseException:
+            busy.set()
+            raise
+        try:
+            offset = self._copy(descriptor, pieces, sources, late, busy=busy)
             # Copied first and counted then: so the disk has something to do meanwhile.
             proven = [(piece,) for piece in pieces if isinstance(piece, Range) and prove]
             self._begin_digests([*(piece.pieces for _, piece in late), *proven], sources)
@@ -128,6 +142,7 @@ class Stager:
             if late:
                 disk.sync(descriptor)
         finally:
+            busy.set()
             os.close(descriptor)
         staged = fingerprint_at(path)
         if staged is None or staged.size != offset:
@@ -140,11 +155,15 @@ class Stager:
         pieces: tuple[Piece, ...],
         sources: Mapping[str, OpenFile],
         late: list[tuple[int, DigestOf]],
+        *,
+        busy: threading.Event,
     ) -> int:
         """Write the pieces one after the other and return their length; note in *late* where a digest goes."""
         offset = 0
         for piece in pieces:
             if isinstance(piece, Range):
+                if piece.end - piece.start >= SCAN_BYTES:
+                    busy.set()
                 self._disk.copy(sources[piece.path].descriptor, descriptor, piece.start, piece.end)
                 written = piece.end - piece.start
             else:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from forklore.formats.json_text import NotJson, apply_edits, encode, parse_object, to_bytes, to_text
+from forklore.formats.json_edit import apply_edits
+from forklore.formats.json_text import NotJson, encode, parse_object, to_bytes, to_text
 from forklore.model.plan import Put
 
 _BIG = 1 << 20  # from this size on the faster reader pays for its own import
@@ -30,12 +31,56 @@ class EntryOutline(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Outline:
+    """The outlines of all entries, kept by columns: a book may have ten thousand, and few are looked at one by one."""
+
+    keys: tuple[str, ...] = ()
+    uids: tuple[int | None, ...] = ()
+    comments: tuple[str, ...] = ()
+    contents: Mapping[str, str] = field(default_factory=dict)
+    """The content of the internal entries, by their key in the file."""
+
+    def __len__(self) -> int:
+        """Return how many entries there are."""
+        return len(self.keys)
+
+    def __iter__(self) -> Iterator[EntryOutline]:
+        """Yield each entry in the order of the file."""
+        return map(EntryOutline, self.keys, self.uids, self.comments, map(self.contents.get, self.keys))
+
+    @cached_property
+    def by_uid(self) -> dict[int, str]:
+        """The comment of each UID."""
+        comments: dict[int | None, str] = dict(zip(self.uids, self.comments, strict=True))
+        comments.pop(None, None)
+        return cast("dict[int, str]", comments)
+
+    @cached_property
+    def internal(self) -> tuple[EntryOutline, ...]:
+        """The entries that ST-Auto-Recap keeps for itself: their comments begin with an underscore."""
+        chosen = [number for number, comment in enumerate(self.comments) if comment[:1] == "_"]
+        return tuple(
+            EntryOutline(self.keys[i], self.uids[i], self.comments[i], self.contents.get(self.keys[i])) for i in chosen
+        )
+
+    @cached_property
+    def queue_entries(self) -> tuple[EntryOutline, ...]:
+        """The entries that hold an operation queue; more than one is a fault."""
+        return tuple(entry for entry in self.internal if entry.comment == QUEUE_COMMENT)
+
+    @cached_property
+    def registry_entries(self) -> tuple[EntryOutline, ...]:
+        """The entries that list entities of one type."""
+        return tuple(entry for entry in self.internal if entry.comment.startswith(REGISTRY_PREFIX))
+
+
+@dataclass(frozen=True)
 class Lorebook:
     """A book as it is in the file."""
 
     name: str
     data: bytes
-    outline: tuple[EntryOutline, ...]
+    outline: Outline
     title: str | None
     """The optional top-level ``name``, which a clone gives its own."""
     size: int
@@ -52,21 +97,6 @@ class Lorebook:
         entries: Mapping[str, Any] = self.content["entries"]
         return entries
 
-    @cached_property
-    def comments(self) -> dict[int, str]:
-        """The comment of each UID."""
-        return {entry.uid: entry.comment for entry in self.outline if entry.uid is not None}
-
-    @cached_property
-    def queue_entries(self) -> tuple[EntryOutline, ...]:
-        """The entries that hold an operation queue; more than one is a fault."""
-        return tuple(entry for entry in self.outline if entry.comment == QUEUE_COMMENT)
-
-    @property
-    def registry_entries(self) -> Iterator[EntryOutline]:
-        """The entries that list entities of one type."""
-        return (entry for entry in self.outline if entry.comment.startswith(REGISTRY_PREFIX))
-
 
 def parse_lorebook(name: str, data: bytes) -> Lorebook:
     """Return the book in *data*; raise ``LorebookUnreadable`` when it is none."""
@@ -78,7 +108,7 @@ def parse_lorebook(name: str, data: bytes) -> Lorebook:
 
 def unsurprising_lorebook(name: str, size: int) -> Lorebook:
     """Return what a book of *size* bytes is taken for until it is read: plain entries, no title, an idle queue."""
-    return Lorebook(name, b'{"entries":{}}', (), None, size=size)
+    return Lorebook(name, b'{"entries":{}}', Outline(), None, size=size)
 
 
 def retitled(book: Lorebook, clone: str) -> bytes:
@@ -88,7 +118,7 @@ def retitled(book: Lorebook, clone: str) -> bytes:
     return to_bytes(apply_edits(to_text(book.data), [Put(("name",), encode(clone))]).text)
 
 
-def _outline(data: bytes) -> tuple[tuple[EntryOutline, ...], str | None]:
+def _outline(data: bytes) -> tuple[Outline, str | None]:
     try:
         book = parse_object(data)
     except NotJson as error:
@@ -96,21 +126,23 @@ def _outline(data: bytes) -> tuple[tuple[EntryOutline, ...], str | None]:
     entries = book.get("entries")
     if not isinstance(entries, dict):
         raise LorebookUnreadable("It has no entries object.")
-    return tuple(_outlines(entries)), _title(book.get("name"))
+    held = {key: entry for key, entry in entries.items() if isinstance(entry, dict)}  # an empty slot is no entry
+    uids = (entry.get("uid") for entry in held.values())
+    comments = tuple(_text(entry.get("comment")) or "" for entry in held.values())
+    contents = {
+        key: content
+        for (key, entry), comment in zip(held.items(), comments, strict=True)
+        if comment[:1] == "_" and isinstance(content := entry.get("content"), str)
+    }
+    return Outline(tuple(held), tuple(map(_number, uids)), comments, contents), _text(book.get("name"))
 
 
-def _outlines(entries: Mapping[str, Any]) -> Iterator[EntryOutline]:
-    for key, entry in entries.items():
-        if isinstance(entry, dict):  # empty slots are kept in the file and of no interest here
-            uid, comment, content = entry.get("uid"), entry.get("comment"), entry.get("content")
-            comment = comment if isinstance(comment, str) else ""
-            internal = comment.startswith("_") and isinstance(content, str)
-            is_number = isinstance(uid, int) and not isinstance(uid, bool)
-            yield EntryOutline(key, uid if is_number else None, comment, content if internal else None)
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _title(name: object) -> str | None:
-    return name if isinstance(name, str) else None
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 @cache
@@ -119,13 +151,13 @@ def _quick_decoder() -> Callable[[bytes], Any]:
 
     raw = msgspec.Raw
     entry = msgspec.defstruct(
-        "Entry", [("uid", int | None, None), ("comment", str | None, None), ("content", raw, raw())]
+        "Entry", [("uid", int | None, None), ("comment", str | None, None), ("content", raw, raw())], gc=False
     )
     entries: Any = dict[str, entry | None]  # type: ignore[valid-type]  # the type is made at run time
     return msgspec.json.Decoder(msgspec.defstruct("Book", [("entries", entries), ("name", str | None, None)])).decode
 
 
-def _outline_quickly(data: bytes) -> tuple[tuple[EntryOutline, ...], str | None] | None:
+def _outline_quickly(data: bytes) -> tuple[Outline, str | None] | None:
     """Outline a big book with msgspec, several times faster; None where it is absent or refuses.
 
     It refuses half emoji and odd types that the standard library takes, so a refusal says nothing about the book.
@@ -137,15 +169,14 @@ def _outline_quickly(data: bytes) -> tuple[tuple[EntryOutline, ...], str | None]
 
     try:
         book: Any = _quick_decoder()(data)
-        outline = []
-        for key, entry in book.entries.items():
-            if entry is not None:
-                comment = entry.comment or ""
-                content = None
-                if comment.startswith("_"):
-                    raw = msgspec.json.decode(entry.content) if entry.content else None
-                    content = raw if isinstance(raw, str) else None
-                outline.append(EntryOutline(key, entry.uid, comment, content))
+        held = {key: entry for key, entry in book.entries.items() if entry is not None}
+        comments = tuple([entry.comment or "" for entry in held.values()])
+        contents = {}
+        for (key, entry), comment in zip(held.items(), comments, strict=True):
+            if comment[:1] == "_" and entry.content:
+                content = msgspec.json.decode(entry.content)
+                if isinstance(content, str):
+                    contents[key] = content
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    return tuple(outline), book.name
+    return Outline(tuple(held), tuple([entry.uid for entry in held.values()]), comments, contents), book.name

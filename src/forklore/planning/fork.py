@@ -14,7 +14,8 @@ from forklore.channels.identity import KEY as IDENTITY_KEY
 from forklore.channels.lorebook import BookCut
 from forklore.channels.scenes import scene_start
 from forklore.formats.chat_jsonl import Chat
-from forklore.formats.json_text import apply_edits, encode, to_bytes, to_text
+from forklore.formats.json_edit import apply_edits
+from forklore.formats.json_text import encode, to_bytes, to_text
 from forklore.model.finding import Report
 from forklore.model.plan import (
     HEADER,

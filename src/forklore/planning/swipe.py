@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from forklore.errors import BadRequest
-from forklore.formats.json_text import NotJson, apply_edits, encode, parse_object, to_bytes, to_text, value_text
+from forklore.formats.json_edit import apply_edits, value_text
+from forklore.formats.json_text import NotJson, encode, parse_object, to_bytes, to_text
 from forklore.model.plan import Drop, Edit, Put
 
 _OF_A_SWIPE = ("send_date", "gen_started", "gen_finished", "extra")

@@ -10,7 +10,8 @@ from forklore.channels import cut_channels
 from forklore.channels.cut import Cut, ForkPoint, Parent
 from forklore.checks.requirements import Subject
 from forklore.formats.chat_jsonl import Chat
-from forklore.formats.json_text import apply_edits, encode
+from forklore.formats.json_edit import apply_edits
+from forklore.formats.json_text import encode
 from forklore.formats.lorebook_json import parse_lorebook
 from forklore.testing.stories import Json, chat_bytes, lorebook_bytes
 

@@ -247,7 +247,7 @@ class TestWhichSnapshot:
     def test_another_swipe_does_not_know_the_snapshot_of_its_message(self) -> None:
         origin = self.story(self.of("first", 1), self.of("second", 2))
 
-        assert book_of(origin, 1, other_swipe=True).outline[0].comment == "first"
+        assert book_of(origin, 1, other_swipe=True).outline.comments == ("first",)
 
 
 class TestFromThePresent:

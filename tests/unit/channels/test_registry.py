@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies
 
 from forklore.channels.registry import RegistryLine, broken_lines, registry_lines
-from forklore.formats.lorebook_json import EntryOutline, parse_lorebook
+from forklore.formats.lorebook_json import EntryOutline, Outline, parse_lorebook
 from forklore.testing.cuts import cut, metadata_after, parent
 from forklore.testing.stories import (
     Json,
@@ -19,8 +19,12 @@ from forklore.testing.stories import (
 )
 
 
-def outline(*entries: Json) -> tuple[EntryOutline, ...]:
+def outline(*entries: Json) -> Outline:
     return parse_lorebook("Book", lorebook_bytes(entries)).outline
+
+
+def registries(*entries: Json) -> tuple[EntryOutline, ...]:
+    return outline(*entries).registry_entries
 
 
 class TestLines:
@@ -34,28 +38,28 @@ class TestLines:
         ],
     )
     def test_the_older_and_the_newer_style_say_the_same(self, line: str) -> None:
-        (found,) = registry_lines(outline(registry(0, "character", [line])))
+        (found,) = registry_lines(registries(registry(0, "character", [line])))
 
         assert found == RegistryLine("character", 11, "character-Maren", ("maren", "lampwoman"), "Head lamplighter")
 
     def test_a_dash_stands_for_nothing(self) -> None:
-        (found,) = registry_lines(outline(registry(0, "item", [registry_line(3, "item-Lamp")])))
+        (found,) = registry_lines(registries(registry(0, "item", [registry_line(3, "item-Lamp")])))
 
         assert found == RegistryLine("item", 3, "item-Lamp", (), "")
 
     @pytest.mark.parametrize("line", ["", "[Registry: item]", "- name: no uid", "UID=3 | name: no dash", "- UID=x"])
     def test_lines_without_a_uid_are_no_items(self, line: str) -> None:
-        assert list(registry_lines(outline(registry(0, "item", [line])))) == []
+        assert list(registry_lines(registries(registry(0, "item", [line])))) == []
 
     def test_a_colon_in_the_synopsis_belongs_to_it(self) -> None:
         line = "- UID=3 | name: item-Lamp | synopsis: oil: one pint"
 
-        (found,) = registry_lines(outline(registry(0, "item", [line])))
+        (found,) = registry_lines(registries(registry(0, "item", [line])))
 
         assert found.synopsis == "oil: one pint"
 
     def test_every_registry_is_read_whatever_its_type(self) -> None:
-        entries = outline(
+        entries = registries(
             registry(0, "quest", [registry_line(3, "quest-Oil")]),
             registry(1, "recap"),
             entry(2, "not a registry", "- UID=9 | name: x"),
@@ -177,9 +181,17 @@ class TestCut:
     strategies.lists(
         strategies.tuples(
             strategies.integers(0, 5),
-            strategies.sampled_from(["item-Lamp", "item-Key", "a | b", " x", ""]),
+            strategies.sampled_from(["item-Lamp", "item-Key", "item-Key", "a | b", " x", ""]),
             strategies.sampled_from(
-                ["- UID={} | name: {} | aliases: a; b | synopsis: c", "- uid: {} | name: {}", "?{}{}"]
+                [
+                    "- UID={} | name: {} | aliases: a; b | synopsis: c",
+                    "- UID={} | name: {} | aliases: a | synopsis: c | synopsis: d | uid=1",
+                    "- UID={} | name: {} | aliases: a | uid=1",
+                    "- UID={} | name: {} | synopsis: b",
+                    "- UID={} | name: {}",
+                    "- uid: {} | name: {}",
+                    "?{}{}",
+                ]
             ),
         ),
         max_size=6,
@@ -187,13 +199,9 @@ class TestCut:
 )
 def test_the_quick_look_at_a_registry_finds_what_reading_every_line_finds(items: list[tuple[int, str, str]]) -> None:
     content = "\n".join(["[Registry: item]", *(form.format(uid, name) for uid, name, form in items)])
-    book = [
-        EntryOutline("9", 9, "_registry_item", content),
-        EntryOutline("0", 0, "item-Lamp", None),
-        EntryOutline("1", 1, "item-Key", None),
-    ]
-    comments = {entry.uid: entry.comment for entry in book if entry.uid is not None}
-    lines = list(registry_lines(book))
+    book = Outline(("9", "0", "1"), (9, 0, 1), ("_registry_item", "item-Lamp", "item-Key"), {"9": content})
+    comments = book.by_uid
+    lines = list(registry_lines(book.registry_entries))
     broken = any(comments.get(line.uid) != line.name for line in lines) or len({line.uid for line in lines}) < len(
         lines
     )

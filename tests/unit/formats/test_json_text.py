@@ -2,17 +2,8 @@ import json
 
 import pytest
 
-from forklore.formats.json_text import (
-    NotJson,
-    apply_edits,
-    encode,
-    item_texts,
-    parse,
-    parse_object,
-    to_bytes,
-    to_text,
-    value_text,
-)
+from forklore.formats.json_edit import apply_edits, item_texts, value_text
+from forklore.formats.json_text import NotJson, encode, parse, parse_object, to_bytes, to_text
 from forklore.model.plan import Append, Drop, Edit, Put, Take
 
 

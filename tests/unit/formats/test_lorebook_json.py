@@ -26,9 +26,9 @@ class TestOutline:
             ("0", 0, "_registry_character", "[Registry: character]"),
             ("9", 9, "__operation_queue", queue()["content"]),
         ]
-        assert book.comments == {3: "character-Mira", 0: "_registry_character", 9: "__operation_queue"}
-        assert [each.uid for each in book.queue_entries] == [9]
-        assert [each.uid for each in book.registry_entries] == [0]
+        assert book.outline.by_uid == {3: "character-Mira", 0: "_registry_character", 9: "__operation_queue"}
+        assert [each.uid for each in book.outline.queue_entries] == [9]
+        assert [each.uid for each in book.outline.registry_entries] == [0]
 
     @pytest.mark.req(43)
     def test_empty_slots_and_odd_values_are_of_no_interest(self) -> None:
@@ -36,7 +36,7 @@ class TestOutline:
 
         book = parse_lorebook("Book", pretty({"entries": entries}))
 
-        assert book.outline == tuple(EntryOutline(key, None, "", None) for key in ("2", "3", "x"))
+        assert list(book.outline) == [EntryOutline(key, None, "", None) for key in ("2", "3", "x")]
         assert book.entries == entries
 
     @pytest.mark.parametrize(

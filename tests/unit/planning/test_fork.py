@@ -8,7 +8,8 @@ import pytest
 from forklore.channels.cut import Parent
 from forklore.checks.requirements import Policy, Subject, check
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
-from forklore.formats.json_text import apply_edits, to_text
+from forklore.formats.json_edit import apply_edits
+from forklore.formats.json_text import to_text
 from forklore.formats.lorebook_json import parse_lorebook
 from forklore.model.plan import HEADER, Bytes, CreateFile, DigestOf, EditFile, Fingerprint, Piece, Plan, Range
 from forklore.planning.fork import ForkFiles, draft_fork, plan_fork
