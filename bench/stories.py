@@ -77,6 +77,8 @@ def write_story(scratch: Path, size: Size, *, recaps: bool = True) -> BenchStory
     source = random.Random(size.messages)  # the same story each time
     text = _Text(source)
     entries = _entries(text, size.entries)
+    if not recaps:
+        entries = {key: entry for key, entry in entries.items() if not entry["comment"].startswith("_")}
     header = _header(text, story.name, lorebook=story.name, recaps=entries if recaps else None)
     with chat.open("wb") as file:
         file.write(_line(header))

@@ -27,7 +27,7 @@ from forklore.model import names
 from forklore.model.address import ChatAddress
 from forklore.model.finding import Finding, Report, Severity
 from forklore.model.plan import Plan
-from forklore.planning.fork import Draft, ForkFiles, draft_fork, plan_fork
+from forklore.planning.fork import Draft, ForkFiles, clone_of, draft_fork, parent_change, plan_fork
 from forklore.planning.swipe import shown_swipe
 
 _POLL_SECONDS = 0.25
@@ -91,13 +91,16 @@ def fork(request: ForkRequest, means: Means) -> ForkMade:
                 reading(means.workspace, request.chat, with_book=False) as read,
                 means.transactions.begin(means.new_operation_id(), _written(read, means)) as run,
             ):
+                _stage_clone_ahead(run, request, means, read)
                 point = _fork_point(request, means, read)
-                _stage_ahead(run, point, request, means=means, read=read)
+                guess = _stage_chats_ahead(run, point, request, means=means, read=read)
                 read.parse_book()
                 draft, report = draft_and_check(request, means, read, point)
                 if draft is not None and report.valid:
                     _tell_checks(report, means.progress)
-                    return _make(draft, report, read, means=means, run=run)
+                    same = guess is not None and guess.report == report and guess.draft.writes_the_same_as(draft)
+                    plan = guess.plan if guess and same else _plan(draft, report, read, means.workspace)
+                    return _make(draft, report, read, plan, means=means, run=run)
         if not _may_wait(report, deadline):
             _refuse(report, request, means)
         _wait_until_ready(request, means, deadline)
@@ -247,21 +250,52 @@ def _chat_name(request: ForkRequest, workspace: Workspace, settings: Settings) -
 # --- making -------------------------------------------------------------------------------------------------------
 
 
-def _stage_ahead(run: Run, point: ForkPoint | None, request: ForkRequest, *, means: Means, read: Reading) -> None:
-    """Let the disk begin with the fork while the lorebook is still read and checked.
+# Large files are given to the disk as early as can be, while we still read and check (docs/decisions/0006). What turns
+# out otherwise is staged again, and a refusal removes it all. It is done at the head, where a book is copied as it is.
 
-    The plan is made as if the book held no surprise; what turns out otherwise is staged again, and a refusal removes it
-    all. It pays for large files, and at the head, where the book is copied as it is.
-    """
-    if point is None or not point.is_head or sum(file.size for file in read.files.values()) < _LARGE:
+
+def _size(read: Reading) -> int:
+    return sum(file.size for file in read.files.values())
+
+
+def _stage_clone_ahead(run: Run, request: ForkRequest, means: Means, read: Reading) -> None:
+    """Begin with the lorebook: a fork at the head copies it, whatever is in the chat."""
+    if request.at is not None or request.swipe is not None or read.book_path is None or _size(read) < _LARGE:
         return
+    clone = _fork_names(request, means, read)[1]
+    if clone is not None:
+        book = clone_of(means.workspace.book_path(clone), read.book_path, read.files[read.book_path].size)
+        run.stage_ahead([book], read.files)
+
+
+@dataclass(frozen=True, slots=True)
+class _Guess:
+    """A plan that was made before the lorebook was read, and what it was made from."""
+
+    draft: Draft
+    report: Report
+    plan: Plan
+
+
+def _stage_chats_ahead(
+    run: Run, point: ForkPoint | None, request: ForkRequest, *, means: Means, read: Reading
+) -> _Guess | None:
+    """Go on with the parent, then with the new chat; its record is made as if the book held no surprise."""
+    if point is None or not point.is_head or _size(read) < _LARGE:
+        return None
+    files = _files(point, read, means.workspace)
+    run.stage_ahead([parent_change(point, read.parent.metadata, files)], read.files)
     book = None
     if read.book_name is not None and read.book_path is not None:
         book = unsurprising_lorebook(read.book_name, read.files[read.book_path].size)
-    guess = replace(read, parent=Parent(read.parent.chat, book))
-    draft, report = draft_and_check(request, means, guess, point)
-    if draft is not None and report.valid:
-        run.stage_ahead(_plan(draft, report, read, means.workspace).changes, read.files)
+    unread = replace(read, parent=Parent(read.parent.chat, book))
+    hasty = replace(means, policy=means.policy.without("RECAP_IN_PROGRESS"))  # for that one all messages are searched
+    draft, report = draft_and_check(request, hasty, unread, point)
+    if draft is None or not report.valid:
+        return None
+    guess = _Guess(draft, report, _plan(draft, report, read, means.workspace))
+    run.stage_ahead(guess.plan.changes, read.files)
+    return guess
 
 
 def _written(read: Reading, means: Means) -> Callable[[int], None]:
@@ -277,7 +311,7 @@ def _written(read: Reading, means: Means) -> Callable[[int], None]:
     return written
 
 
-def _make(draft: Draft, report: Report, read: Reading, *, means: Means, run: Run) -> ForkMade:
+def _make(draft: Draft, report: Report, read: Reading, plan: Plan, *, means: Means, run: Run) -> ForkMade:
     point, progress = draft.point, means.progress
     entries = len(draft.book.outline)
     progress.step(2, "Cloning lorebook...")
@@ -298,7 +332,7 @@ def _make(draft: Draft, report: Report, read: Reading, *, means: Means, run: Run
     progress.note(f'Scene: "{name}" at message {point.at}' if name else f"At message {point.at}", good=True)
 
     progress.step(4, f"Creating {point.kind}...")
-    applied = run.apply(_plan(draft, report, read, means.workspace), when=means.timestamp(), sources=read.files)
+    applied = run.apply(plan, when=means.timestamp(), sources=read.files)
     progress.note(f'{point.kind.capitalize()} created: "{point.chat_name}"', good=True)
     return ForkMade(
         kind=point.kind,

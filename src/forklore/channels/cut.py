@@ -71,6 +71,11 @@ class Cut:
     record: Mapping[str, Any] = field(default_factory=dict)
     """What the fork's state record says about this channel."""
 
+    @property
+    def written(self) -> tuple[object, ...]:
+        """What the fork's files show of this cut."""
+        return self.edits, self.carried, self.left_out, self.record
+
 
 Earlier = Mapping[str, Cut]
 """The cuts of the channels that stand before this one in the table."""

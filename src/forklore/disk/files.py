@@ -6,6 +6,7 @@ import errno
 import mmap
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ from forklore.formats.chat_jsonl import SCAN_BYTES, Chat, index_lines
 from forklore.model.plan import Fingerprint
 
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe must not make us wait
+_LARGE = 8 << 20
 
 
 class ContextChanged(ForkloreError):
@@ -37,7 +39,6 @@ class OpenFile:
         self.descriptor = os.open(path, _READING)
         self.stat = os.fstat(self.descriptor)
         self.fingerprint: Fingerprint = fingerprint(self.stat)
-        self._buffer: mmap.mmap | None = None
         if not stat.S_ISREG(self.stat.st_mode):
             self.close()
             kind = errno.EISDIR if stat.S_ISDIR(self.stat.st_mode) else errno.EINVAL
@@ -83,23 +84,15 @@ class OpenFile:
     @cached_property
     def chat(self) -> Chat:
         """The content as a chat."""
-        return Chat(index_lines(self.chunks()), self.read, self._window)
+        return Chat(lambda: index_lines(self.chunks()), self.read, self._first_bytes)
 
-    def _window(self, start: int, end: int) -> Any:
-        """Return the bytes from *start* to *end* in a buffer that the next call fills anew."""
-        if end - start < SCAN_BYTES // 2 or not hasattr(os, "preadv"):
-            return self.read(start, end)
-        if self._buffer is None or len(self._buffer) != end - start:
-            self._buffer = mmap.mmap(-1, end - start)
-        with memoryview(self._buffer) as view:
-            if os.preadv(self.descriptor, [view], start) < end - start:
-                return self.read(start, end)  # a read may be short without being the last
-        return self._buffer
+    def _first_bytes(self, count: int) -> bytes:
+        return self.read(0, min(count, self.size))
 
     def close(self) -> None:
         """Close the file; closing twice is fine."""
         if self.descriptor >= 0:
-            os.close(self.descriptor)
+            _close(self.descriptor, self.size)
             self.descriptor = -1
 
     def __enter__(self) -> Self:
@@ -109,3 +102,11 @@ class OpenFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _close(descriptor: int, size: int) -> None:
+    """Close a file; where that gives back the space of a large one that was replaced, nobody has to wait for it."""
+    if size > _LARGE and os.fstat(descriptor).st_nlink == 0:
+        threading.Thread(target=os.close, args=(descriptor,), name="forklore-close").start()
+    else:
+        os.close(descriptor)

@@ -59,8 +59,9 @@ def workspace_lock(root: Path, *, what: str, wait: float = 0.0) -> Iterator[None
 def _remove_unused(folder: Path) -> None:
     """Remove our folder if nothing is in it but the lock, which we hold: whoever waits for it will make a new one."""
     with suppress(OSError):
-        (folder / "staging").rmdir()
-    with suppress(OSError):
-        if [path.name for path in folder.iterdir()] == ["lock"]:
-            (folder / "lock").unlink()
-            folder.rmdir()
+        if {path.name for path in folder.iterdir()} - {"lock", "staging"}:
+            return
+        with suppress(FileNotFoundError):
+            (folder / "staging").rmdir()
+        (folder / "lock").unlink()
+        folder.rmdir()

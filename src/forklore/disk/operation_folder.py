@@ -31,15 +31,18 @@ class OperationFolder:
         self.path = root / FOLDER / "staging" / operation_id
         self._root, self._disk = root, disk
         self._elsewhere: frozenset[Path] = frozenset()
+        self._is_made = False
 
     # --- places ---------------------------------------------------------------------------------------------------
 
     def make(self, targets: Iterable[Path]) -> None:
         """Make the folder; of the folders *targets*, note those from which nothing can be renamed into it."""
-        if not is_there(self.path.parent):
-            self._disk.make_folder(self.path.parent)
-            self._disk.sync_folder(self._root)
-        self._disk.make_folder(self.path, durable=False)  # the journal's sync does it
+        if not self._is_made:
+            if not is_there(self.path.parent):
+                self._disk.make_folder(self.path.parent)
+                self._disk.sync_folder(self._root)
+            self._disk.make_folder(self.path, durable=False)  # the journal's sync does it
+            self._is_made = True
         known = self._elsewhere
         self._elsewhere |= frozenset(folder for folder in set(targets) - known if self._is_elsewhere(folder))
         if self._elsewhere != known:
@@ -107,7 +110,7 @@ class OperationFolder:
         self._disk.remove(temporary)
         descriptor = self._disk.create(temporary)
         try:
-            self._disk.write(descriptor, json.dumps(value, indent=1).encode())
+            self._disk.write(descriptor, json.dumps(value).encode())
             self._disk.sync(descriptor)
         finally:
             os.close(descriptor)

@@ -49,11 +49,10 @@ class Preparation:
     def stage_ahead(self, changes: Sequence[Change], sources: dict[str, OpenFile]) -> None:
         """Begin to stage *changes* that the plan is likely to ask for."""
         stager = self._begin_staging(changes)
-        for number, change in enumerate(changes):
-            self._ahead[change] = self._begin(
-                stager, change, _described(change), number=_AHEAD + number, sources=sources
-            )
-        stager.wait_until_busy()
+        for change in changes:
+            if change not in self._ahead:
+                number = _AHEAD + len(self._ahead)
+                self._ahead[change] = self._begin(stager, change, _described(change), number=number, sources=sources)
 
     def stage(self, plan: Plan, sources: dict[str, OpenFile]) -> list[JournalledChange]:
         """Write all new content aside, several files at a time, and return the changes as the journal has them."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from forklore.disk.disk import Disk, fingerprint_at
 from forklore.disk.files import ContextChanged, OpenFile
@@ -18,13 +20,18 @@ from forklore.formats.json_text import to_bytes, to_text
 from forklore.model.plan import Bytes, DigestOf, EditFile, Fingerprint, LineEdit, Piece, Range
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ThreadPoolExecutor
 
+    Digests = dict[tuple[Bytes | Range, ...], Future[str]]
+
+T = TypeVar("T")
 Content = tuple[tuple[int, str], ...]
 """A file as consecutive segments: how long each one is, and its SHA-256; an empty digest stands for any content."""
 
 _STAND_IN = b"0" * 64
 _HASHED_AT_ONCE = 4 << 20
+_MAPPED_AT_ONCE = 16 << 20  # it counts as memory of ours
+_SMALL = 1 << 20  # what is smaller is written before a thread has begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +78,19 @@ class Stager:
 
     def __init__(self, disk: Disk, progress: Callable[[int], None] | None = None) -> None:
         """Write through *disk*; *progress* hears how many bytes were written."""
-        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # heavy, and only writers need it
-
         self._disk = disk
         self._progress = progress or (lambda _count: None)
-        self._pool = ThreadPoolExecutor(max_workers=12)  # more than there are files: a file may wait for its digests
-        self._digests: dict[tuple[Bytes | Range, ...], Future[str]] = {}
+        self._pool: ThreadPoolExecutor | None = None
+        self._digests: Digests = {}
         self._writing: list[Future[Staged]] = []
-        self._busy: list[threading.Event] = []
-        self._turn = threading.Lock()
+        self._registering = threading.Lock()
 
     def close(self) -> None:
         """Wait for everything that was begun."""
         for writing in self._writing:  # each may still ask for a digest, which a closed pool refuses
             writing.exception()
-        self._pool.shutdown(wait=True)
+        if self._pool is not None:
+            self._pool.shutdown(wait=True)
 
     def begin(
         self,
@@ -97,22 +102,57 @@ class Stager:
         prove: bool = True,
     ) -> Future[Staged]:
         """Begin writing a file, with mode and owner of *like*; without *prove*, copied ranges get no digest."""
-        busy = threading.Event()
-        writing = self._pool.submit(self._write, path, pieces, sources, like, prove=prove, busy=busy)
+        digests = [piece.pieces for piece in pieces if isinstance(piece, DigestOf)]
+        digests += [(piece,) for piece in pieces if isinstance(piece, Range) and prove]
+        if _length(pieces) < _SMALL:
+            self._begin_digests(digests, sources)
+            writing = self._begin(self._write, path, pieces, sources, like, at_once=True)
+        else:
+            copied = threading.Event()
+            with self._registering:
+                # The writing first: with its digests waiting for it, it must not have to wait for a thread.
+                writing = self._begin(self._write, path, pieces, sources, like, copied)
+                self._begin_own_digests(path, pieces, digests, copied)
+                self._begin_digests(digests, sources)
         self._writing.append(writing)
-        self._busy.append(busy)
         return writing
 
-    def wait_until_busy(self) -> None:
-        """Wait until the disk has something to do for every file, before the interpreter is kept busy by ourselves."""
-        for busy in self._busy:
-            busy.wait()
-
     def _begin_digests(self, wanted: Sequence[tuple[Bytes | Range, ...]], sources: Mapping[str, OpenFile]) -> None:
-        with self._turn:
-            for pieces in wanted:
-                if pieces not in self._digests:
-                    self._digests[pieces] = self._pool.submit(_hash, pieces, sources)
+        """Begin to work out the digests of *wanted*, unless that was begun before."""
+        for pieces in wanted:
+            if pieces not in self._digests:
+                self._digests[pieces] = self._begin(_hash, pieces, sources, at_once=_length(pieces) < _SMALL)
+
+    def _begin_own_digests(
+        self,
+        path: Path,
+        pieces: tuple[Piece, ...],
+        digests: Sequence[tuple[Bytes | Range, ...]],
+        copied: threading.Event,
+    ) -> None:
+        """Work out the digests of what the file itself consists of from the copy, once it is made.
+
+        The disk has something to do then, and a file of ours can be mapped: nobody will shorten it.
+        """
+        for wanted in digests:
+            place = _place(wanted, pieces)
+            if place is not None and wanted not in self._digests:
+                self._digests[wanted] = self._begin(_hash_copy, copied, path, place, place + _length(wanted))
+
+    def _begin(self, work: Callable[..., T], *arguments: Any, at_once: bool = False) -> Future[T]:
+        """Begin *work* in a thread; do it *at_once* where that is quicker than handing it over."""
+        from concurrent.futures import Future, ThreadPoolExecutor  # noqa: PLC0415  # heavy, and only writers need it
+
+        if not at_once:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(max_workers=12)  # more than files: a file may wait for its digests
+            return self._pool.submit(work, *arguments)
+        done: Future[T] = Future()
+        try:
+            done.set_result(work(*arguments))
+        except BaseException as error:  # noqa: BLE001  # raised where the result is asked for, as a thread's would be
+            done.set_exception(error)
+        return done
 
     def _write(
         self,
@@ -120,55 +160,48 @@ class Stager:
         pieces: tuple[Piece, ...],
         sources: Mapping[str, OpenFile],
         like: os.stat_result | None,
-        *,
-        prove: bool,
-        busy: threading.Event,
+        copied: threading.Event | None = None,
     ) -> Staged:
         disk = self._disk
         late: list[tuple[int, DigestOf]] = []
-        try:
+        with ExitStack() as stack:
+            if copied is not None:
+                stack.callback(copied.set)  # also when it fails: nobody may wait for ever
             descriptor = disk.create(path, like)
-        except BaseException:
-            busy.set()
-            raise
-        try:
-            offset = self._copy(descriptor, pieces, sources, late, busy=busy)
-            # Copied first and counted then: so the disk has something to do meanwhile.
-            proven = [(piece,) for piece in pieces if isinstance(piece, Range) and prove]
-            self._begin_digests([*(piece.pieces for _, piece in late), *proven], sources)
+            stack.callback(os.close, descriptor)
+            with self._registering:  # from here on every digest that this file asks for has been begun
+                digests = dict(self._digests)
+            offset = self._copy(descriptor, pieces, sources, digests, late)
+            if copied is not None:
+                copied.set()
             disk.sync(descriptor)
             for place, piece in late:
-                disk.patch(descriptor, place, self._digests[piece.pieces].result().encode())
+                disk.patch(descriptor, place, digests[piece.pieces].result().encode())
             if late:
                 disk.sync(descriptor)
-        finally:
-            busy.set()
-            os.close(descriptor)
         staged = fingerprint_at(path)
         if staged is None or staged.size != offset:
             raise OSError(f"{path.name} was not written whole")
-        return Staged(path, staged, self._content(pieces))
+        return Staged(path, staged, _content(pieces, digests))
 
     def _copy(
         self,
         descriptor: int,
         pieces: tuple[Piece, ...],
         sources: Mapping[str, OpenFile],
+        digests: Digests,
         late: list[tuple[int, DigestOf]],
-        *,
-        busy: threading.Event,
     ) -> int:
         """Write the pieces one after the other and return their length; note in *late* where a digest goes."""
         offset = 0
         for piece in pieces:
             if isinstance(piece, Range):
-                if piece.end - piece.start >= SCAN_BYTES:
-                    busy.set()
                 self._disk.copy(sources[piece.path].descriptor, descriptor, piece.start, piece.end)
                 written = piece.end - piece.start
             else:
-                data = piece.data if isinstance(piece, Bytes) else _STAND_IN
-                if isinstance(piece, DigestOf):
+                data = piece.data if isinstance(piece, Bytes) else _if_known(digests[piece.pieces])
+                if not data and isinstance(piece, DigestOf):
+                    data = _STAND_IN
                     late.append((offset, piece))
                 self._disk.write(descriptor, data)
                 written = len(data)
@@ -176,23 +209,74 @@ class Stager:
             self._progress(written)
         return offset
 
-    def _content(self, pieces: tuple[Piece, ...]) -> Content:
-        """Return what was written, segment by segment; small pieces that stand together are one segment."""
-        segments: list[tuple[int, str]] = []
-        small = b""
-        for piece in pieces:
-            if isinstance(piece, Range):
-                if small:
-                    segments.append((len(small), hashlib.sha256(small).hexdigest()))
-                    small = b""
-                if piece.end > piece.start:
-                    proof = self._digests.get((piece,))
-                    segments.append((piece.end - piece.start, proof.result() if proof else ""))
-            else:
-                small += piece.data if isinstance(piece, Bytes) else self._digests[piece.pieces].result().encode()
-        if small:
-            segments.append((len(small), hashlib.sha256(small).hexdigest()))
-        return tuple(segments)
+
+def _if_known(digest: Future[str]) -> bytes:
+    return digest.result().encode() if digest.done() else b""
+
+
+def _content(pieces: tuple[Piece, ...], digests: Digests) -> Content:
+    """Return what was written, segment by segment; small pieces that stand together are one segment."""
+    segments: list[tuple[int, str]] = []
+    small = b""
+    for piece in pieces:
+        if isinstance(piece, Range):
+            if small:
+                segments.append((len(small), hashlib.sha256(small).hexdigest()))
+                small = b""
+            if piece.end > piece.start:
+                proof = digests.get((piece,))
+                segments.append((piece.end - piece.start, proof.result() if proof else ""))
+        else:
+            small += piece.data if isinstance(piece, Bytes) else digests[piece.pieces].result().encode()
+    if small:
+        segments.append((len(small), hashlib.sha256(small).hexdigest()))
+    return tuple(segments)
+
+
+def _length(pieces: Sequence[Piece]) -> int:
+    return sum(map(_length_of, pieces))
+
+
+def _length_of(piece: Piece) -> int:
+    match piece:
+        case Range():
+            return piece.end - piece.start
+        case Bytes():
+            return len(piece.data)
+        case DigestOf():
+            return len(_STAND_IN)
+
+
+def _place(wanted: tuple[Piece, ...], pieces: tuple[Piece, ...]) -> int | None:
+    """Return where in a file of *pieces* the *wanted* ones stand, None when they do not stand there together."""
+    for first in range(len(pieces) - len(wanted) + 1):
+        if pieces[first : first + len(wanted)] == wanted:
+            return _length(pieces[:first])
+    return None
+
+
+def _hash_copy(copied: threading.Event, path: Path, start: int, end: int) -> str:
+    """Return the digest of a part of a file that is being written, once it is.
+
+    It is mapped, not read: so it takes few steps in the interpreter, which may be busy elsewhere.
+    """
+    copied.wait()
+    digest = hashlib.sha256()
+    with OpenFile(path) as file:
+        try:
+            while start < end:
+                first = start - start % mmap.ALLOCATIONGRANULARITY
+                stop = min(end, first + _MAPPED_AT_ONCE)
+                with (
+                    mmap.mmap(file.descriptor, stop - first, access=mmap.ACCESS_READ, offset=first) as mapped,
+                    memoryview(mapped) as view,
+                    view[start - first :] as part,
+                ):
+                    digest.update(part)
+                start = stop
+        except (OSError, ValueError):  # not every disk can be mapped
+            _add(digest, file, start, end)
+    return digest.hexdigest()
 
 
 def _add(digest: Any, file: OpenFile, start: int, end: int) -> None:

@@ -123,8 +123,9 @@ class Run:
         journal: dict[str, Any] | None = None
         try:
             staged = self._stage(plan, when, dict(sources or {}))
-            for file in (sources or {}).values():
-                file.close()  # Windows replaces no file that somebody has open
+            if os.name == "nt":
+                for file in (sources or {}).values():
+                    file.close()  # there, no file is replaced that somebody has open
             self._folder.write_journal(staged)
             journal = staged
             self._publish(journal, plan.unchanged)

@@ -22,7 +22,8 @@ _OPENING = 4096  # more blanks than this at the start of a line are not looked t
 ReadRange = Callable[[int, int], bytes]
 """Returns the bytes from an offset up to another one of a file that cannot change any more."""
 
-SCAN_BYTES = 1 << 20
+SCAN_BYTES = 256 << 10
+_HEADER_BYTES = 256 << 10  # as long as most headers are; those of older stories may be longer
 
 
 class ChatDamaged(ValueError):
@@ -79,17 +80,23 @@ def index_lines(chunks: Iterable[Any]) -> LineIndex:
 class Chat:
     """A chat whose lines are known by their place; each is parsed when it is asked for."""
 
-    lines: LineIndex
+    index: Callable[[], LineIndex]
+    """Looks through the whole file; asked only when more than the header is wanted."""
     read: ReadRange
-    window: Callable[[int, int], Any] | None = None
-    """Like *read*, but what it returns is good only until the next call: for looking through a whole chat."""
+    read_from_start: Callable[[int], bytes] | None = None
+    """Returns the first bytes of the file, as many as there are."""
     answers: dict[str, Any] = field(default_factory=dict)
     """What looking through the whole chat has answered already."""
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Chat:
         """Return a chat that is wholly in memory."""
-        return cls(index_lines([data]), lambda start, end: data[start:end])
+        return cls(lambda: index_lines([data]), lambda start, end: data[start:end])
+
+    @cached_property
+    def lines(self) -> LineIndex:
+        """Where each line is."""
+        return self.index()
 
     @property
     def message_count(self) -> int:
@@ -116,15 +123,24 @@ class Chat:
     @cached_property
     def header(self) -> dict[str, Any]:
         """The first line; raises ``ChatDamaged`` when it is no header."""
-        if not self.lines.starts:
+        line = self._plain_header()
+        if not line and not self.lines.starts:
             raise ChatDamaged("The file is empty: it has no header line.")
         try:
-            header = parse_object(self.line_bytes(HEADER))
+            header = parse_object(line or self.line_bytes(HEADER))
         except NotJson as error:
             raise ChatDamaged(f"The header line is not readable JSON ({error}).") from error
         if not isinstance(header.get("chat_metadata"), dict):
             raise ChatDamaged("The first line is not a header: it has no chat_metadata.")
         return header
+
+    def _plain_header(self) -> bytes:
+        """Return the first line if it is where it always is, so that nobody has to look through the file for it."""
+        if self.read_from_start is None or "lines" in self.__dict__:
+            return b""
+        start = self.read_from_start(_HEADER_BYTES)
+        line, newline, _ = start.partition(b"\n")
+        return line if newline and line.startswith(b"{") else b""
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -157,11 +173,10 @@ class Chat:
 
     def _occurrences(self, needles: tuple[bytes, ...], start: int, end: int) -> Iterator[int]:
         """Yield where the *needles* stand, in order, reading piece by piece with an overlap for those on a border."""
-        look = self.window or self.read
         overlap = max(len(needle) for needle in needles) - 1
         while start < end:
             stop = min(end, start + SCAN_BYTES)
-            data = look(start, min(end, stop + overlap))
+            data = self.read(start, min(end, stop + overlap))
             found = []
             for needle in needles:
                 at = data.find(needle)

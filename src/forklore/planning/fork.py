@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -75,6 +74,14 @@ class Draft:
         """The metadata keys of which something was not taken along."""
         return sorted({key for cut in self.cuts.values() for key in cut.left_out})
 
+    def writes_the_same_as(self, other: Draft) -> bool:
+        """Whether both, drafted at one point of one chat, come to the same files."""
+        return (
+            self.changed == other.changed
+            and self.book.data is other.book.data is None
+            and [cut.written for cut in self.cuts.values()] == [cut.written for cut in other.cuts.values()]
+        )
+
     @property
     def book(self) -> BookCut:
         """The lorebook of the fork."""
@@ -102,7 +109,7 @@ def plan_fork(draft: Draft, report: Report, files: ForkFiles) -> Plan:
         # First of what follows: SillyTavern cannot open a group chat that its group does not list.
         listed = LineEdit(None, Append(("chats",), encode(point.chat_name)))
         changes.append(EditFile(files.group, (listed,), role="group entry"))
-    changes.append(_parent_change(point.kind, point.at, draft.parent.metadata, files))
+    changes.append(parent_change(point, draft.parent.metadata, files))
     return Plan(
         kind=point.kind,
         chat=files.address,
@@ -113,13 +120,13 @@ def plan_fork(draft: Draft, report: Report, files: ForkFiles) -> Plan:
     )
 
 
-def _parent_change(kind: str, at: int, metadata: Mapping[str, Any], files: ForkFiles) -> EditFile:
+def parent_change(point: ForkPoint, metadata: Mapping[str, Any], files: ForkFiles) -> EditFile:
     """Return the link that SillyTavern itself would write, and the entry in our map."""
     name = encode(files.chat_name)
     link: Edit = Put(("extra", "bookmark_link"), name)
-    if kind == "branch":
+    if point.kind == "branch":
         link = Append(("extra", "branches"), name)
-    edits = [LineEdit(at, link)]
+    edits = [LineEdit(point.at, link)]
     if files.clone_name is not None and _has_place_for_map(metadata):
         mapped = Put(("chat_metadata", *MAP_PATH, files.chat_name), encode(files.clone_name))
         edits.append(LineEdit(HEADER, mapped))
@@ -144,6 +151,11 @@ def _clone_pieces(draft: Draft, files: ForkFiles) -> tuple[Bytes | Range, ...]:
     if book is None or files.book is None:
         return ()
     return (Range(files.book, 0, book.size) if draft.book.data is None else Bytes(draft.book.data),)
+
+
+def clone_of(clone: str, book: str, size: int) -> CreateFile:
+    """Return the clone of a book of *size* bytes in which nothing is changed."""
+    return CreateFile(clone, (Range(book, 0, size),))
 
 
 # --- the new chat -------------------------------------------------------------------------------------------------
@@ -202,11 +214,16 @@ def _header_pieces(
 ) -> Iterator[Bytes | DigestOf]:
     """Yield the header line; the digests in it are worked out only while the disk is busy with the rest."""
     # The new timeline's id makes the stand-ins unmistakable: no text of the story can know it.
-    stand_ins = {f"@{name}:{draft.point.timeline}@": DigestOf(pieces) for name, pieces in contents.items() if pieces}
     digests = {name: f"@{name}:{draft.point.timeline}@" if pieces else None for name, pieces in contents.items()}
     header = _header(draft, _state_record(draft, report, digests), digests)
-    for part in re.split(b"(" + b"|".join(re.escape(name.encode()) for name in stand_ins) + b")", header):
-        yield stand_ins.get(part.decode("utf-8", "replace"), Bytes(part))
+    stand_ins = {stand_in.encode(): DigestOf(contents[name]) for name, stand_in in digests.items() if stand_in}
+    while stand_ins:
+        first = min(stand_ins, key=header.find)
+        before, _, header = header.partition(first)
+        yield Bytes(before)
+        yield stand_ins[first]
+        stand_ins = {name: digest for name, digest in stand_ins.items() if name in header}
+    yield Bytes(header)
 
 
 def _header(draft: Draft, record: dict[str, Any], digests: dict[str, Any]) -> bytes:
