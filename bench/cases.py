@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import shutil
@@ -223,6 +224,7 @@ def _read_into_buffer(path: Path) -> None:
 def command(bench: Bench) -> Iterator[Result]:
     """Measure ``forklore check`` of a small chat as a whole command."""
     importing = '`python -c "import rich_click"`'
+    compileall.compile_dir(Path(forklore.__file__).parent, quiet=1)  # as the installer of a package does
     with bench.story(SIZES["small"]) as story:
         check = [sys.executable, "-m", "forklore", "--data", str(story.root), "check", story.address]
         if subprocess.run(check, check=False, capture_output=True).returncode:

@@ -15,7 +15,7 @@ from forklore.testing.sillytavern import HastyDisk
 
 STEPS = tuple(name for name in vars(Disk) if not name.startswith("_"))
 """Everything a disk can do."""
-GROWING = frozenset({"make_folder", "create", "write", "copy", "patch"})
+GROWING = frozenset({"make_folder", "create", "reserve", "write", "copy", "patch"})
 """What needs space."""
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from forklore.app import forking
 from forklore.app.results import ForkBlocked
+from forklore.disk import staging
 from forklore.errors import ForkloreError
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.disks import GROWING, STEPS, Fault, faulty
@@ -68,6 +69,8 @@ def test_one_error_at_any_step_is_told_and_leaves_nothing(
     model, root = model_of(scenario, scratch), scratch / "trial"
     if ahead:
         monkeypatch.setattr(forking, "_LARGE", 0)  # copies are made ahead of the plan, as for a long story
+        monkeypatch.setattr(staging, "_SMALL", 0)  # and every file written by threads
+        monkeypatch.setattr(staging, "_LARGE", 0)
     descriptors = open_files()
     refused = 0
 
@@ -220,6 +223,8 @@ def test_a_fork_that_is_refused_after_its_copies_were_begun_leaves_nothing(
     before = read_workspace(scratch)
     disk = faulty()
     monkeypatch.setattr(forking, "_LARGE", 0)
+    monkeypatch.setattr(staging, "_SMALL", 0)  # and every file written by threads
+    monkeypatch.setattr(staging, "_LARGE", 0)
 
     with pytest.raises(ForkBlocked):
         open_with(scratch, disk).checkpoint(CHAT)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from forklore.app import forking
+from forklore.disk import staging
 from forklore.disk.disk import Disk
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.deaths import AFTER, BEFORE, FEWEST_STEPS, HALF_WAY, deaths_of
@@ -49,6 +50,8 @@ def test_a_power_loss_while_copies_are_made_ahead_of_the_plan_leaves_all_or_noth
 ) -> None:
     model, root = model_of(scenario, scratch), scratch / "trial"
     monkeypatch.setattr(forking, "_LARGE", 0)  # as if every story were a long one
+    monkeypatch.setattr(staging, "_SMALL", 0)  # and every file written by threads
+    monkeypatch.setattr(staging, "_LARGE", 0)
     outcomes = []
 
     for what, _ in deaths_of(model, root, HastyDisk, HALF_WAY):

@@ -11,7 +11,7 @@ from forklore.formats.chat_jsonl import Chat
 from forklore.formats.json_text import NotJson, parse
 
 _MESSAGE_KEYS = ("auto_recap_memory", "auto_summarize_memory", "auto_recap")
-_KEY_NEEDLES = tuple(f'"{key}"'.encode() for key in _MESSAGE_KEYS)
+_KEY_NEEDLE = b'"auto_'  # all of them begin so: one search for all
 _LOOKED_THROUGH = 8 << 20
 _SCENE_BREAK = b'"scene_break"'
 _MID_FLIGHT = b'"stage1_lorebook_metadata"'
@@ -125,7 +125,7 @@ def has_recap_messages(chat: Chat) -> bool:
     """
     if "has recap messages" not in chat.answers:
         since, last = chat.first_of_last(_LOOKED_THROUGH), chat.message_count - 1
-        candidates = chat.messages_with(*_KEY_NEEDLES, upto=last, since=since)
+        candidates = chat.messages_with(_KEY_NEEDLE, upto=last, since=since)
         chat.answers["has recap messages"] = any(recap_data(chat.message(number)) for number in candidates)
     answer: bool = chat.answers["has recap messages"]
     return answer

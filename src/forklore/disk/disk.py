@@ -11,14 +11,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forklore.model.plan import Fingerprint
+
+if TYPE_CHECKING:
+    import ctypes
 
 _WINDOWS = sys.platform == "win32"
 _O_BINARY = getattr(os, "O_BINARY", 0)
 _COPY_BYTES = 1 << 30
 _READ_BYTES = 1 << 20
 _NO_SUCH_CALL = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
+_NO_SPACE = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _NO_KERNEL_COPY = _NO_SUCH_CALL | {errno.EXDEV, errno.EBADF, errno.EIO}
 _PAUSES = (0.01, 0.03, 0.1, 0.3, 0.6)
 _seeking = allocate_lock()
@@ -94,6 +99,12 @@ class Disk:
                 if made.st_mode & 0o777 != mode:
                     os.fchmod(descriptor, mode)
         return descriptor
+
+    def reserve(self, descriptor: int, size: int) -> None:
+        """Set space aside for a file; raises ``OSError`` when there is not enough, before anything was copied."""
+        number = _reserve(descriptor, size)
+        if number in _NO_SPACE:
+            raise OSError(number, os.strerror(number))  # anything else: the disk cannot, and need not
 
     def write(self, descriptor: int, data: bytes | memoryview) -> None:
         """Write all of *data*."""
@@ -230,14 +241,35 @@ def _rename_specially(source: Path, target: Path, how: str) -> bool:
     raise OSError(number, os.strerror(number), str(source), None, str(target))
 
 
+def _reserve(descriptor: int, size: int) -> int:
+    """Return 0 or an error number. ``posix_fallocate`` is no help: where a disk cannot, it writes every block."""
+    library = _system_library() if sys.platform == "linux" else None
+    if library is None or not hasattr(library, "fallocate64") or not size:
+        return 0
+    import ctypes  # noqa: PLC0415  # only who writes pays for it
+
+    keep_size, long = 1, ctypes.c_int64
+    return 0 if library.fallocate64(descriptor, keep_size, long(0), long(size)) == 0 else ctypes.get_errno()
+
+
+@cache
+def _system_library() -> ctypes.CDLL | None:
+    """Return the C library, None where it cannot be had."""
+    import ctypes  # noqa: PLC0415  # only who writes pays for it
+
+    try:
+        return ctypes.CDLL(None, use_errno=True)
+    except (OSError, TypeError):
+        return None
+
+
 @cache
 def _special_rename() -> Callable[[bytes, bytes, str], int] | None:
     """Return a call that answers 0 or an error number, None where the system has no such rename."""
     import ctypes  # noqa: PLC0415  # only who writes pays for it
 
-    try:
-        library = ctypes.CDLL(None, use_errno=True)
-    except (OSError, TypeError):
+    library = _system_library()
+    if library is None:
         return None
     if sys.platform == "darwin" and hasattr(library, "renamex_np"):
         flags = {"new": 0x4, "exchange": 0x2}

@@ -19,7 +19,7 @@ from forklore.formats.chat_jsonl import SCAN_BYTES, Chat, index_lines
 from forklore.model.plan import Fingerprint
 
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe must not make us wait
-_LARGE = 8 << 20
+_LARGE = 1 << 20
 
 
 class ContextChanged(ForkloreError):

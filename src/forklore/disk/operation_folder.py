@@ -31,6 +31,7 @@ class OperationFolder:
         self.path = root / FOLDER / "staging" / operation_id
         self._root, self._disk = root, disk
         self._elsewhere: frozenset[Path] = frozenset()
+        self._looked_at: set[Path] = set()
         self._is_made = False
 
     # --- places ---------------------------------------------------------------------------------------------------
@@ -43,9 +44,11 @@ class OperationFolder:
                 self._disk.sync_folder(self._root)
             self._disk.make_folder(self.path, durable=False)  # the journal's sync does it
             self._is_made = True
-        known = self._elsewhere
-        self._elsewhere |= frozenset(folder for folder in set(targets) - known if self._is_elsewhere(folder))
-        if self._elsewhere != known:
+        unknown = set(targets) - self._looked_at
+        self._looked_at |= unknown
+        elsewhere = {folder for folder in unknown if self._is_elsewhere(folder)}
+        if elsewhere:
+            self._elsewhere |= elsewhere
             # Durable before the first file is written there: what is not noted would never be tidied away.
             self._write(self.path / _ELSEWHERE, sorted(map(self.name_of, self._elsewhere)))
             self._disk.sync_folder(self.path)

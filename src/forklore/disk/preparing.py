@@ -53,6 +53,7 @@ class Preparation:
             if change not in self._ahead:
                 number = _AHEAD + len(self._ahead)
                 self._ahead[change] = self._begin(stager, change, _described(change), number=number, sources=sources)
+        stager.let_begin()
 
     def stage(self, plan: Plan, sources: dict[str, OpenFile]) -> list[JournalledChange]:
         """Write all new content aside, several files at a time, and return the changes as the journal has them."""

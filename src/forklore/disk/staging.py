@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,6 +31,7 @@ _STAND_IN = b"0" * 64
 _HASHED_AT_ONCE = 4 << 20
 _MAPPED_AT_ONCE = 16 << 20  # it counts as memory of ours
 _SMALL = 1 << 20  # what is smaller is written before a thread has begun
+_LARGE = 16 << 20  # for less, setting space aside costs more than it saves
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,10 @@ def prepare_edit(change: EditFile, file: OpenFile) -> PreparedEdit | None:
 
 
 class Stager:
-    """Writes files aside, several at a time: the disk works on one while the next is written."""
+    """Writes files aside, several at a time: the disk works on one while the next is written.
+
+    Small files are written at once: that is quicker than handing them to a thread.
+    """
 
     def __init__(self, disk: Disk, progress: Callable[[int], None] | None = None) -> None:
         """Write through *disk*; *progress* hears how many bytes were written."""
@@ -82,13 +85,9 @@ class Stager:
         self._progress = progress or (lambda _count: None)
         self._pool: ThreadPoolExecutor | None = None
         self._digests: Digests = {}
-        self._writing: list[Future[Staged]] = []
-        self._registering = threading.Lock()
 
     def close(self) -> None:
         """Wait for everything that was begun."""
-        for writing in self._writing:  # each may still ask for a digest, which a closed pool refuses
-            writing.exception()
         if self._pool is not None:
             self._pool.shutdown(wait=True)
 
@@ -102,20 +101,21 @@ class Stager:
         prove: bool = True,
     ) -> Future[Staged]:
         """Begin writing a file, with mode and owner of *like*; without *prove*, copied ranges get no digest."""
-        digests = [piece.pieces for piece in pieces if isinstance(piece, DigestOf)]
-        digests += [(piece,) for piece in pieces if isinstance(piece, Range) and prove]
-        if _length(pieces) < _SMALL:
-            self._begin_digests(digests, sources)
-            writing = self._begin(self._write, path, pieces, sources, like, at_once=True)
-        else:
-            copied = threading.Event()
-            with self._registering:
-                # The writing first: with its digests waiting for it, it must not have to wait for a thread.
-                writing = self._begin(self._write, path, pieces, sources, like, copied)
-                self._begin_own_digests(path, pieces, digests, copied)
-                self._begin_digests(digests, sources)
-        self._writing.append(writing)
-        return writing
+        wanted = [piece.pieces for piece in pieces if isinstance(piece, DigestOf)]
+        wanted += [(piece,) for piece in pieces if isinstance(piece, Range) and prove]
+        file = _Writing(path, pieces, sources, like)
+        if file.size < _SMALL:
+            self._begin_digests(wanted, sources)
+            return self._begin(self._write, file, self._digests, at_once=True)
+        copying = self._begin(self._copy, file, {})
+        # Each waits only for what was begun before it, so that they cannot all wait for each other.
+        self._begin_own_digests(file, wanted, copying)
+        self._begin_digests(wanted, sources)
+        return self._begin(self._finish, file, dict(self._digests), copying)
+
+    def let_begin(self) -> None:
+        """Let the threads give the disk its work, before we keep the interpreter busy ourselves."""
+        time.sleep(0.0002)
 
     def _begin_digests(self, wanted: Sequence[tuple[Bytes | Range, ...]], sources: Mapping[str, OpenFile]) -> None:
         """Begin to work out the digests of *wanted*, unless that was begun before."""
@@ -124,20 +124,17 @@ class Stager:
                 self._digests[pieces] = self._begin(_hash, pieces, sources, at_once=_length(pieces) < _SMALL)
 
     def _begin_own_digests(
-        self,
-        path: Path,
-        pieces: tuple[Piece, ...],
-        digests: Sequence[tuple[Bytes | Range, ...]],
-        copied: threading.Event,
+        self, file: _Writing, wanted: Sequence[tuple[Bytes | Range, ...]], copying: Future[None]
     ) -> None:
         """Work out the digests of what the file itself consists of from the copy, once it is made.
 
         The disk has something to do then, and a file of ours can be mapped: nobody will shorten it.
         """
-        for wanted in digests:
-            place = _place(wanted, pieces)
-            if place is not None and wanted not in self._digests:
-                self._digests[wanted] = self._begin(_hash_copy, copied, path, place, place + _length(wanted))
+        for pieces in wanted:
+            place = _place(pieces, file.pieces)
+            if place is not None and pieces not in self._digests:
+                end = place + _length(pieces)
+                self._digests[pieces] = self._begin(_hash_copy, copying, file.path, place, end)
 
     def _begin(self, work: Callable[..., T], *arguments: Any, at_once: bool = False) -> Future[T]:
         """Begin *work* in a thread; do it *at_once* where that is quicker than handing it over."""
@@ -145,7 +142,7 @@ class Stager:
 
         if not at_once:
             if self._pool is None:
-                self._pool = ThreadPoolExecutor(max_workers=12)  # more than files: a file may wait for its digests
+                self._pool = ThreadPoolExecutor(max_workers=12)
             return self._pool.submit(work, *arguments)
         done: Future[T] = Future()
         try:
@@ -154,64 +151,60 @@ class Stager:
             done.set_exception(error)
         return done
 
-    def _write(
-        self,
-        path: Path,
-        pieces: tuple[Piece, ...],
-        sources: Mapping[str, OpenFile],
-        like: os.stat_result | None,
-        copied: threading.Event | None = None,
-    ) -> Staged:
-        disk = self._disk
-        late: list[tuple[int, DigestOf]] = []
-        with ExitStack() as stack:
-            if copied is not None:
-                stack.callback(copied.set)  # also when it fails: nobody may wait for ever
-            descriptor = disk.create(path, like)
-            stack.callback(os.close, descriptor)
-            with self._registering:  # from here on every digest that this file asks for has been begun
-                digests = dict(self._digests)
-            offset = self._copy(descriptor, pieces, sources, digests, late)
-            if copied is not None:
-                copied.set()
-            disk.sync(descriptor)
-            for place, piece in late:
-                disk.patch(descriptor, place, digests[piece.pieces].result().encode())
-            if late:
-                disk.sync(descriptor)
-        staged = fingerprint_at(path)
-        if staged is None or staged.size != offset:
-            raise OSError(f"{path.name} was not written whole")
-        return Staged(path, staged, _content(pieces, digests))
+    def _write(self, file: _Writing, digests: Digests) -> Staged:
+        return self._finish(file, digests, self._begin(self._copy, file, digests, at_once=True))
 
-    def _copy(
-        self,
-        descriptor: int,
-        pieces: tuple[Piece, ...],
-        sources: Mapping[str, OpenFile],
-        digests: Digests,
-        late: list[tuple[int, DigestOf]],
-    ) -> int:
-        """Write the pieces one after the other and return their length; note in *late* where a digest goes."""
+    def _copy(self, file: _Writing, digests: Digests) -> None:
+        """Write the pieces one after the other; where a digest is not known yet, note that it comes late."""
+        descriptor = file.descriptor = self._disk.create(file.path, file.like)
+        if file.size >= _LARGE:
+            self._disk.reserve(descriptor, file.size)
         offset = 0
-        for piece in pieces:
+        for piece in file.pieces:
             if isinstance(piece, Range):
-                self._disk.copy(sources[piece.path].descriptor, descriptor, piece.start, piece.end)
-                written = piece.end - piece.start
+                self._disk.copy(file.sources[piece.path].descriptor, descriptor, piece.start, piece.end)
+            elif isinstance(piece, Bytes):
+                self._disk.write(descriptor, piece.data)
+            elif piece.pieces in digests:
+                self._disk.write(descriptor, digests[piece.pieces].result().encode())
             else:
-                data = piece.data if isinstance(piece, Bytes) else _if_known(digests[piece.pieces])
-                if not data and isinstance(piece, DigestOf):
-                    data = _STAND_IN
-                    late.append((offset, piece))
-                self._disk.write(descriptor, data)
-                written = len(data)
-            offset += written
-            self._progress(written)
-        return offset
+                self._disk.write(descriptor, _STAND_IN)
+                file.late.append((offset, piece))
+            offset += _length_of(piece)
+            self._progress(_length_of(piece))
+
+    def _finish(self, file: _Writing, digests: Digests, copying: Future[None]) -> Staged:
+        """Make the file durable, with the digests that came late; it is closed whatever happens."""
+        try:
+            copying.result()
+            self._disk.sync(file.descriptor)
+            for place, piece in file.late:
+                self._disk.patch(file.descriptor, place, digests[piece.pieces].result().encode())
+            if file.late:
+                self._disk.sync(file.descriptor)
+        finally:
+            file.close()
+        staged = fingerprint_at(file.path)
+        if staged is None or staged.size != file.size:
+            raise OSError(f"{file.path.name} was not written whole")
+        return Staged(file.path, staged, _content(file.pieces, digests))
 
 
-def _if_known(digest: Future[str]) -> bytes:
-    return digest.result().encode() if digest.done() else b""
+class _Writing:
+    """A file that is being written."""
+
+    def __init__(
+        self, path: Path, pieces: tuple[Piece, ...], sources: Mapping[str, OpenFile], like: os.stat_result | None
+    ) -> None:
+        self.path, self.pieces, self.sources, self.like = path, pieces, sources, like
+        self.size = _length(pieces)
+        self.descriptor = -1
+        self.late: list[tuple[int, DigestOf]] = []
+
+    def close(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
 
 
 def _content(pieces: tuple[Piece, ...], digests: Digests) -> Content:
@@ -255,12 +248,12 @@ def _place(wanted: tuple[Piece, ...], pieces: tuple[Piece, ...]) -> int | None:
     return None
 
 
-def _hash_copy(copied: threading.Event, path: Path, start: int, end: int) -> str:
+def _hash_copy(copying: Future[None], path: Path, start: int, end: int) -> str:
     """Return the digest of a part of a file that is being written, once it is.
 
     It is mapped, not read: so it takes few steps in the interpreter, which may be busy elsewhere.
     """
-    copied.wait()
+    copying.result()
     digest = hashlib.sha256()
     with OpenFile(path) as file:
         try:
