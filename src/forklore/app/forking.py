@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from forklore.app.means import Means
 from forklore.app.progress import Progress
 from forklore.app.reading import Reading, reading
 from forklore.app.results import DryRun, ForkBlocked, ForkMade
@@ -14,10 +15,10 @@ from forklore.app.settings import Settings
 from forklore.channels.cut import ForkPoint, Parent
 from forklore.channels.identity import own_identity
 from forklore.channels.running_recap import RunningRecap
-from forklore.checks.requirements import Policy, Subject, check
+from forklore.checks.requirements import Subject, check
 from forklore.disk.lock import workspace_lock
 from forklore.disk.publishing import NameTaken
-from forklore.disk.transaction import Run, Transactions
+from forklore.disk.transaction import Run
 from forklore.disk.workspace import ChatUnreadable, Workspace, comparable
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
@@ -61,22 +62,6 @@ class ForkRequest:
     wait: float | None = None
     """How many seconds to wait for an idle queue and a free workspace; None: not at all."""
     show_last_scene: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What forking needs besides the request; the clock and the source of ids are handed in."""
-
-    workspace: Workspace
-    transactions: Transactions
-    settings: Settings
-    policy: Policy
-    now_ms: Callable[[], int]
-    timestamp: Callable[[], str]
-    new_id: Callable[[], str]
-    new_operation_id: Callable[[], str]
-    version: str
-    progress: Progress
 
 
 def fork(request: ForkRequest, means: Means) -> ForkMade:

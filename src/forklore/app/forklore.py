@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from forklore.app.forking import ForkRequest, Means, check_fork, dry_run, fork
+from forklore.app.applying import apply_alone
+from forklore.app.forking import ForkRequest, check_fork, dry_run, fork
+from forklore.app.means import Means
 from forklore.app.progress import Progress, Silent
 from forklore.app.reading import Reading, reading
 from forklore.app.results import (
@@ -29,6 +31,7 @@ from forklore.channels.scenes import scene_breaks
 from forklore.checks.requirements import Policy
 from forklore.checks.scenes import missing_at_scene
 from forklore.disk.disk import Disk
+from forklore.disk.files import OpenFile
 from forklore.disk.lock import CreationInProgress, workspace_lock
 from forklore.disk.scan import scan_stories
 from forklore.disk.transaction import Transactions
@@ -114,6 +117,7 @@ class Forklore:
             timestamp=outside.timestamp,
             new_id=outside.new_id,
             new_operation_id=outside.new_operation_id,
+            cache=outside.cache,
             version=outside.version,
             progress=progress or Silent(),
         )
@@ -246,12 +250,14 @@ class Forklore:
                 return self._queue(read, None)
         with reading(self._workspace, address) as read:
             self._cancellation(read, frozenset(cancel))  # what makes no sense is refused before anything is locked
-        with workspace_lock(self.root, what="operation"):
-            self._transactions.recover()
+
+        def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
             with reading(self._workspace, address) as read:
-                operation = self._apply(self._cancellation(read, frozenset(cancel)), read)
-            with reading(self._workspace, address) as read:
-                return self._queue(read, operation.id)
+                return self._cancellation(read, frozenset(cancel)), {}
+
+        operation = apply_alone(make_plan, self._means).operation
+        with reading(self._workspace, address) as read:
+            return self._queue(read, operation.id)
 
     def _queue(self, read: Reading, operation: str | None) -> QueueShown:
         return QueueShown(str(read.address), read.book_name, _operations(read), operation)
@@ -283,13 +289,15 @@ class Forklore:
     def undo(self, operation: str | None = None) -> Undone:
         """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it."""
         _to_undo(operation, list(self._transactions.log))  # without such an operation nothing is even locked
-        with workspace_lock(self.root, what="operation"):
-            self._transactions.recover()
+        target: list[Operation] = []
+
+        def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
             operations = list(self._transactions.log)
-            target = _to_undo(operation, operations)
-            plan = undo_plan(target, operations, self._workspace, self._outside.cache())
-            applied = self._apply(plan, None)
-            return Undone(target.id, applied.id, applied.pending)
+            target.append(_to_undo(operation, operations))
+            return undo_plan(target[0], operations, self._workspace, self._outside.cache()), {}
+
+        applied = apply_alone(make_plan, self._means).operation
+        return Undone(target[0].id, applied.id, applied.pending)
 
     # --- common ---------------------------------------------------------------------------------------------------
 
@@ -309,10 +317,6 @@ class Forklore:
         other.__dict__.update(self.__dict__)
         other._means = replace(self._means, progress=progress)  # a copy of ourselves
         return other
-
-    def _apply(self, plan: Plan, read: Reading | None) -> Operation:
-        with self._transactions.begin(self._outside.new_operation_id()) as run:
-            return run.apply(plan, when=self._outside.timestamp(), sources=read.files if read else None).operation
 
     def _stories(self) -> tuple[Story, ...]:
         progress = self._means.progress.advance

@@ -1,0 +1,31 @@
+"""What every operation needs besides its own request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from forklore.app.progress import Progress
+from forklore.app.settings import Settings
+from forklore.checks.requirements import Policy
+from forklore.disk.transaction import Transactions
+from forklore.disk.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """The workspace and what comes from outside it: the clock and the sources of ids are handed in."""
+
+    workspace: Workspace
+    transactions: Transactions
+    settings: Settings
+    policy: Policy
+    now_ms: Callable[[], int]
+    timestamp: Callable[[], str]
+    new_id: Callable[[], str]
+    new_operation_id: Callable[[], str]
+    cache: Callable[[], Path | None]
+    """Where the quick index of all chats may be kept."""
+    version: str
+    progress: Progress
