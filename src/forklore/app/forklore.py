@@ -9,6 +9,7 @@ from pathlib import Path
 from forklore.app.applying import apply_alone
 from forklore.app.forking import ForkRequest, check_fork, dry_run, fork
 from forklore.app.means import Means
+from forklore.app.opening import Verified, verify
 from forklore.app.progress import Progress, Silent
 from forklore.app.reading import Reading, reading
 from forklore.app.results import (
@@ -172,6 +173,10 @@ class Forklore:
     def check(self, chat: str, *, at: int | None = None) -> Report:
         """Return what stands in the way of a fork, all of it at once."""
         return check_fork(ForkRequest("checkpoint", self._workspace.resolve(chat), at), self._means)
+
+    def verify(self, chat: str) -> Verified:
+        """Compare a timeline with its record and with the rest of its story."""
+        return verify(self._workspace.resolve(chat), self._means)
 
     def status(self, chat: str) -> Status:
         """Return the diagnostic object of a timeline: what was recorded, and whether it is still so."""

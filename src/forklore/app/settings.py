@@ -27,6 +27,12 @@ class Settings:
 
     policy: Policy = field(default_factory=Policy)
     names: NameTemplates = field(default_factory=NameTemplates)
+    shared: frozenset[str] = frozenset()
+    """The lorebooks that several timelines use on purpose."""
+
+    def is_shared_on_purpose(self, book: str) -> bool:
+        """Whether the user wants several timelines to use this lorebook."""
+        return book in self.shared
 
 
 def read_settings(path: Path) -> Settings:
@@ -42,7 +48,14 @@ def read_settings(path: Path) -> Settings:
     return Settings(
         Policy(_is_strict(stored.get("policy", "standard")), _overrides(stored.get("requirements", {}))),
         _templates(stored.get("names", {})),
+        _shared(stored.get("shared_lorebooks", [])),
     )
+
+
+def _shared(stored: object) -> frozenset[str]:
+    if not isinstance(stored, list) or not all(isinstance(name, str) for name in stored):
+        raise SettingsInvalid("shared_lorebooks is not a list of names.")
+    return frozenset(stored)
 
 
 def _is_strict(policy: object) -> bool:

@@ -22,7 +22,7 @@ def own_identity(metadata: Mapping[str, Any], chat_name: str) -> Mapping[str, An
 
 
 def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
-    del parent, earlier
+    del earlier
     identity = {
         "format": FORMAT,
         "timeline": point.timeline,
@@ -30,6 +30,7 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
         "kind": point.kind,
         "parent": point.parent_name,
         "parent_timeline": point.parent_timeline,
+        "parent_integrity": parent.metadata.get("integrity"),  # survives a renaming in SillyTavern
         "message": point.at,
     }
     return Cut(

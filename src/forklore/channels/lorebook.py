@@ -52,6 +52,30 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     return Cut(cut, edits=(Put((_KEY,), encode(point.clone_name)),))
 
 
+def book_from_snapshot(scene: Scene, name: str) -> bytes:
+    """Return a book made of a scene's snapshot alone, for when the live book is lost."""
+    return _compose(parse_lorebook(name, b'{"entries": {}}'), scene, name)
+
+
+def empty_book(uid: int) -> bytes:
+    """Return a book with nothing in it but an idle queue, as ST-Auto-Recap makes one; *uid* is the queue entry's."""
+    queue = {
+        "uid": uid,
+        "key": [],
+        "keysecondary": [],
+        "comment": QUEUE_COMMENT,
+        "content": encode({"queue": [], "current_operation_id": None, "paused": False, "version": 1}, indent=2),
+        "constant": False,
+        "disable": True,
+        "order": 9999,
+        "position": 0,
+        "depth": 4,
+        "excludeRecursion": True,
+        "displayIndex": uid,
+    }
+    return to_bytes(encode({"entries": {str(uid): queue}}, indent=4))
+
+
 def _whole(book: Lorebook, clone: str, source: str) -> BookCut:
     return BookCut(
         source, book.outline, retitled(book, clone) if book.title is not None or source == "present" else None

@@ -27,6 +27,8 @@ class QueuedOperation:
     type: str
     status: str
     target: str
+    message: int | None = None
+    """The message it works on, as far as it says."""
 
     @property
     def is_busy(self) -> bool:
@@ -68,6 +70,7 @@ def _operation(operation: Mapping[str, Any]) -> QueuedOperation:
         # An operation whose state nobody can read may still run: it counts as waiting.
         status if isinstance(status, str) else "pending",
         _target(operation),
+        _message(operation),
     )
 
 
@@ -86,6 +89,12 @@ def _target(operation: Mapping[str, Any]) -> str:
     ):
         if where.get(key) not in (None, ""):
             return f'entity: "{where[key]}"'
+    message = _message(operation)
+    return f"message {message}" if message is not None else ""
+
+
+def _message(operation: Mapping[str, Any]) -> int | None:
+    params, metadata = _object(operation.get("params")), _object(operation.get("metadata"))
     for where, key in (
         (params, "index"),
         (params, "messageIndex"),
@@ -93,9 +102,10 @@ def _target(operation: Mapping[str, Any]) -> str:
         (metadata, "scene_index"),
         (metadata, "message_index"),
     ):
-        if isinstance(where.get(key), int):
-            return f"message {where[key]}"
-    return ""
+        value = where.get(key)
+        if isinstance(value, int):
+            return value
+    return None
 
 
 def _object(value: object) -> Mapping[str, Any]:

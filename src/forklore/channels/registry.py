@@ -104,6 +104,28 @@ def _are_sound(registries: Iterable[EntryOutline], comments: Mapping[int, str]) 
     return len(set(named)) == len(named) and known.issuperset(named)
 
 
+def rebuilt(entry: EntryOutline, comments: Mapping[int, str], seen: set[int]) -> str:
+    """Return a registry's content with every line naming the entry that its UID has.
+
+    A line whose entry is not there goes, and so does one whose UID is in *seen*; those of this registry are added.
+    """
+    kind = entry.comment.removeprefix(REGISTRY_PREFIX)
+    lines = []
+    for line in (entry.content or "").split("\n"):
+        item = _parse_line(kind, line)
+        if item is None:
+            lines.append(line)
+        elif item.uid in comments and item.uid not in seen:
+            seen.add(item.uid)
+            lines.append(line if item.name == comments[item.uid] else _line(item, comments[item.uid]))
+    return "\n".join(lines)
+
+
+def _line(item: RegistryLine, name: str) -> str:
+    aliases = "; ".join(item.aliases) or _NONE
+    return f"- UID={item.uid} | name: {name} | aliases: {aliases} | synopsis: {item.synopsis or _NONE}"
+
+
 def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     cache = parent.metadata.get(_KEY)
     if not isinstance(cache, dict):

@@ -15,7 +15,7 @@ from forklore.cli.options import GLOBAL_OPTIONS, Invocation
 from forklore.errors import BadRequest, ForkloreError, Kind
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Look": ("stories", "tree", "show", "check", "status"),
+    "Look": ("stories", "tree", "show", "check", "verify", "status"),
     "Fork": ("checkpoint", "branch"),
     "Take back": ("log", "undo"),
     "More": ("queue", "demo", "completion"),

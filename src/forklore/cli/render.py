@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from forklore.cli.terminal import BAD, BOLD, DIM, GOOD, PLAIN, WARN
 
 if TYPE_CHECKING:
+    from forklore.app.opening import Verified
     from forklore.app.results import (
         DryRun,
         ForkMade,
@@ -160,6 +161,28 @@ def show(shown: TimelineShown) -> str:
         *_section("Forks", [f"  {child}" for child in shown.children]),
     ]
     return "\n".join(lines) + "\n"
+
+
+def verified(shown: Verified) -> str:
+    """Return what opening a timeline found."""
+    facts = [f"  {name}: {fact}" for name, fact in shown.facts.items()]
+    if not shown.findings:
+        verdict = "Checkpoint state valid. All checks passed." if shown.kind != "main" else "All checks passed."
+        return "\n".join([f"{GOOD}✓{PLAIN} {shown.chat}: {verdict}", *facts]) + "\n"
+    lines = [f"{BOLD}{shown.chat}{PLAIN} ({shown.kind})", *facts, "", *_opening_findings(shown.findings)]
+    return "\n".join(lines) + "\n"
+
+
+def _opening_findings(findings: Iterable[Finding]) -> Iterator[str]:
+    for number, finding in enumerate(findings, 1):
+        colour, mark = (BAD, "✗") if finding.severity.value == "error" else (WARN, "!")
+        yield f"{number}. {colour}{mark} {finding.message}{PLAIN} {DIM}[{finding.code}]{PLAIN}"
+        if finding.details:
+            yield f"   {finding.details}"
+        if finding.action:
+            yield f"   → {finding.action}"
+        if finding.repairs:
+            yield f"   {DIM}Repairs: {', '.join(finding.repairs)}{PLAIN}"
 
 
 def status(shown: Status) -> str:

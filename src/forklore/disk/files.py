@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import mmap
 import os
 import stat
@@ -80,6 +81,13 @@ class OpenFile:
                     raise ContextChanged(f"{self.path.name!r} became shorter while it was being read.")
                 yield buffer if count == size else buffer[:count]
                 start += count
+
+    def digest(self, start: int = 0, end: int | None = None) -> str:
+        """Return the SHA-256 of the bytes from *start* to *end*."""
+        digest = hashlib.sha256()
+        for chunk in self.chunks(start, end):
+            digest.update(chunk)
+        return digest.hexdigest()
 
     @cached_property
     def chat(self) -> Chat:

@@ -71,6 +71,10 @@ class Transactions:
 
     # --- recovery -------------------------------------------------------------------------------------------------
 
+    def is_in_trash(self, item: str) -> bool:
+        """Whether the trash still holds an *item*."""
+        return is_there(self.root / FOLDER / "trash" / item)
+
     def has_leftovers(self) -> bool:
         """Whether an operation is running, or was interrupted."""
         try:

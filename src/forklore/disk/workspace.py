@@ -205,11 +205,15 @@ class Workspace:
 
     def book_names(self) -> frozenset[str]:
         """Return the names of all lorebooks, in the same form."""
+        return frozenset(map(comparable, self.books()))
+
+    def books(self) -> list[str]:
+        """Return the names of all lorebooks as they are."""
         try:
-            names = os.listdir(self.root / _WORLDS)
+            names = sorted(os.listdir(self.root / _WORLDS))
         except (FileNotFoundError, NotADirectoryError):
-            return frozenset()
-        return frozenset(comparable(name.removesuffix(".json")) for name in names if name.endswith(".json"))
+            return []
+        return [name.removesuffix(".json") for name in names if name.endswith(".json")]
 
     # --- where else a lorebook is active -----------------------------------------------------------------------
 

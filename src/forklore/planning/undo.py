@@ -101,7 +101,7 @@ def inverse_link_edits(
         for inverse in inverse_edits(change)
         if inverse.line == HEADER or (inverse.line is not None and chat.has(inverse.line))
     ]
-    links.extend(_moved_links(chat, fork))
+    links.extend(links_taken_out(chat, fork))
     edits = [LineEdit(link.line, _pruning(link.edit, link.line, made)) for link in links]
     edits.extend(_given_back(history, {edit.line for edit in edits}))
     return tuple(edits)
@@ -159,8 +159,8 @@ def _earlier_link(
     return edit
 
 
-def _moved_links(chat: Chat, fork: str) -> Iterator[LineEdit]:
-    """Yield edits for every link to *fork*, in the message itself and in its swipes."""
+def links_taken_out(chat: Chat, fork: str) -> Iterator[LineEdit]:
+    """Yield edits that take out every link to *fork*, in the message itself and in its swipes."""
     wanted = encode(fork)
     for number in sorted({link.message for link in links_of(chat) if link.chat == fork}):
         swipes = chat.message(number).get("swipe_info")

@@ -1,0 +1,174 @@
+"""What the rest of the workspace says about a timeline: its story, who shares its lorebook, what was renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from forklore.app.means import Means
+from forklore.channels.checkpoint_map import MAP_PATH
+from forklore.channels.identity import KEY as IDENTITY_KEY
+from forklore.disk.files import OpenFile
+from forklore.disk.scan import scan_chats
+from forklore.errors import ForkloreError
+from forklore.formats.chat_facts import links_of
+from forklore.formats.chat_jsonl import Chat, ChatDamaged
+from forklore.log.operations import Operation, undone_ids
+from forklore.model import names
+from forklore.model.address import ChatAddress
+from forklore.model.timeline import ChatFacts, Link, Story, Timeline, grow_stories
+
+
+class Around:
+    """The workspace around a timeline, looked at once and only as far as it is asked for."""
+
+    def __init__(self, means: Means, facts: list[ChatFacts] | None = None) -> None:
+        """Look at the workspace; *facts* are those of every chat, when they are known."""
+        self._means = means
+        self._facts = facts
+
+    @cached_property
+    def facts(self) -> dict[tuple[str, str], ChatFacts]:
+        """What each chat says about itself, by its folder and name."""
+        facts = self._facts
+        if facts is None:
+            facts = scan_chats(self._means.workspace, self._means.cache(), self._means.progress.advance)
+        return {chat[:2]: chat for chat in facts}
+
+    @cached_property
+    def stories(self) -> tuple[Story, ...]:
+        """Every story."""
+        return grow_stories(self.facts.values())
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[Timeline, Story]]:
+        return {timeline.chat: (timeline, story) for story in self.stories for timeline in story.timelines}
+
+    def timeline(self, address: ChatAddress) -> Timeline | None:
+        """Return the timeline's place in the tree."""
+        place = self._places.get(str(address))
+        return place[0] if place else None
+
+    def sharers(self, address: ChatAddress) -> tuple[str, ...]:
+        """Return the other timelines of the story that use the same lorebook, unless it is shared on purpose."""
+        place = self._places.get(str(address))
+        if place is None or not place[0].lorebook or self._means.settings.is_shared_on_purpose(place[0].lorebook):
+            return ()
+        timeline, story = place
+        return tuple(t.chat for t in story.timelines if t.lorebook == timeline.lorebook and t.chat != timeline.chat)
+
+    # --- links and maps -------------------------------------------------------------------------------------------
+
+    def is_there(self, address: ChatAddress, name: str) -> bool:
+        """Whether there is a chat of that *name* beside the one at *address*."""
+        return any((address.folder, each) in self.facts for each in (name, names.sanitise(name)))
+
+    def dangling(self, address: ChatAddress, chat: Chat) -> tuple[Link, ...]:
+        """Return the links of a chat that lead nowhere; a fork inherits those of its parent, which count there."""
+        return tuple(link for link in links_of(chat) if not self.is_there(address, link.chat))
+
+    def stale_map(self, address: ChatAddress, metadata: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the chats in the map of lorebooks that are not there."""
+        mapped: Any = metadata
+        for key in MAP_PATH:
+            mapped = mapped.get(key) if isinstance(mapped, Mapping) else None
+        return tuple(name for name in mapped if not self.is_there(address, name)) if isinstance(mapped, dict) else ()
+
+    def is_link_pending(self, address: ChatAddress) -> bool:
+        """Whether a fork's link could not be written when it was made, and still is not there."""
+        timeline = self.timeline(address)
+        if str(address) not in self._pending or timeline is None or timeline.parent is None:
+            return False
+        parent = ChatAddress.parse(timeline.parent) or address
+        path = self._means.workspace.root / self._means.workspace.chat_path(parent)
+        try:
+            with OpenFile(path) as file:
+                return not any(link.chat == address.name for link in links_of(file.chat))
+        except (OSError, ChatDamaged, ForkloreError):
+            return False
+
+    @cached_property
+    def _pending(self) -> frozenset[str]:
+        return frozenset(
+            operation.chat
+            for operation in self.operations
+            if "fork" in operation.notes
+            and operation.id not in self.undone
+            and any(reason.startswith("link") for reason in operation.pending)
+        )
+
+    # --- renames --------------------------------------------------------------------------------------------------
+
+    def old_name(self, address: ChatAddress, metadata: Mapping[str, Any]) -> str | None:
+        """Return the name a chat had when Forklore wrote its identity, if it was renamed since.
+
+        A copy made by SillyTavern carries the identity of its parent too; but it names that parent as its own.
+        """
+        identity = metadata.get(IDENTITY_KEY)
+        name = identity.get("chat") if isinstance(identity, dict) else None
+        if not isinstance(name, str) or name == address.name or (address.folder, name) in self.facts:
+            return None
+        return name if isinstance(identity, dict) and identity.get("parent") == metadata.get("main_chat") else None
+
+    def parent_now(self, address: ChatAddress, metadata: Mapping[str, Any]) -> str | None:
+        """Return what a missing parent is called now: the chat with its timeline id, or with its integrity."""
+        identity = metadata.get(IDENTITY_KEY)
+        if not isinstance(identity, dict):
+            return None
+        wanted = identity.get("parent_timeline"), identity.get("parent_integrity")
+        for name, other in self._siblings(address):
+            theirs = other.get(IDENTITY_KEY)
+            timeline = theirs.get("timeline") if isinstance(theirs, dict) else None
+            by_timeline = wanted[0] is not None and timeline == wanted[0]
+            if by_timeline or (wanted[0] is None and wanted[1] is not None and other.get("integrity") == wanted[1]):
+                return name
+        return None
+
+    def _siblings(self, address: ChatAddress) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        workspace = self._means.workspace
+        for folder, name in self.facts:
+            if folder == address.folder and name != address.name:
+                try:
+                    with OpenFile(workspace.root / workspace.chat_path(address.sibling(name))) as file:
+                        yield name, file.chat.metadata
+                except (OSError, ChatDamaged, ForkloreError):
+                    continue
+
+    def book_now(self, digest: object) -> str | None:
+        """Return the name of the lorebook whose content has this digest."""
+        return self._books.get(digest) if isinstance(digest, str) else None
+
+    @cached_property
+    def _books(self) -> dict[str, str]:
+        books = {}
+        for name in self._means.workspace.books():
+            try:
+                with OpenFile(self._means.workspace.root / self._means.workspace.book_path(name)) as file:
+                    books[file.digest()] = name
+            except (OSError, ForkloreError):
+                continue
+        return books
+
+    # --- the log --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def operations(self) -> list[Operation]:
+        """Every operation, newest first."""
+        return list(self._means.transactions.log)
+
+    @cached_property
+    def undone(self) -> frozenset[str]:
+        """The operations that are undone now."""
+        return undone_ids(self.operations)
+
+    @cached_property
+    def trashed(self) -> dict[str, Mapping[str, Any]]:
+        """What is in the trash, by the path it came from: the newest of each, as the log describes its going."""
+        found: dict[str, Mapping[str, Any]] = {}
+        for operation in self.operations:
+            for change in operation.changes:
+                is_new = change["do"] == "trash" and change["path"] not in found
+                if is_new and self._means.transactions.is_in_trash(change["item"]):
+                    found[change["path"]] = change
+        return found

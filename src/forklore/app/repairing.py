@@ -1,0 +1,217 @@
+"""Repairing one finding of a timeline: what could be done, and doing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from forklore.app.applying import apply_alone
+from forklore.app.around import Around
+from forklore.app.means import Means
+from forklore.app.opening import opening
+from forklore.app.reading import Reading, reading
+from forklore.channels import cut_channels
+from forklore.channels.cut import ForkPoint
+from forklore.channels.opened import Opened
+from forklore.checks.opening import ON_REQUEST, OPENING, findings_on_opening
+from forklore.disk.files import OpenFile
+from forklore.errors import BadRequest, ForkloreError
+from forklore.formats.chat_jsonl import ChatDamaged
+from forklore.model.address import ChatAddress
+from forklore.model.finding import Finding
+from forklore.model.plan import Change, EditFile, Plan, Range
+from forklore.planning.repairing import REPAIRS, Mending, Relative, plan_repair
+
+OF_THEIR_OWN = {
+    "isolate": "Give the timeline its own lorebook and record: `forklore isolate`",
+    "share": "Declare that the lorebook is shared on purpose: `forklore isolate --share`",
+}
+"""Repairs that are operations with a command of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepairOffered:
+    """One repair of a finding, with what it would change."""
+
+    name: str
+    does: str
+    plan: tuple[tuple[str, str], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the repair as ``repair`` lists it."""
+        return {
+            "repair": self.name,
+            "does": self.does,
+            "plan": [{"action": action, "path": path} for action, path in self.plan],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Repairs:
+    """A finding and its repairs, best first; with an operation, the one that was made."""
+
+    chat: str
+    finding: Finding
+    offered: tuple[RepairOffered, ...]
+    applied: str | None = None
+    operation: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer of ``repair``."""
+        return {
+            "chat": self.chat,
+            "finding": self.finding.to_json(),
+            "repairs": [offer.to_json() for offer in self.offered],
+            "applied": self.applied,
+            "operation": self.operation,
+        }
+
+
+def offer_repairs(address: ChatAddress, code: str, means: Means, around: Around | None = None) -> Repairs:
+    """Return what could be done about a finding; nothing is changed."""
+    with _mending(address, means, around or Around(means)) as (mending, _):
+        finding = _finding(mending.opened, code)
+        offered = tuple(_offered(name, mending) for name in finding.repairs)
+    return Repairs(str(address), finding, tuple(offer for offer in offered if offer is not None))
+
+
+def repair(address: ChatAddress, code: str, name: str, means: Means) -> Repairs:
+    """Make a repair as one operation."""
+    offered = offer_repairs(address, code, means)
+    names = [offer.name for offer in offered.offered]
+    if name not in names:
+        shown = ", ".join(names) or "none"
+        raise BadRequest(f"{name!r} is no repair of {code} here; there are: {shown}.")
+
+    def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
+        with _mending(address, means, Around(means)) as (mending, read):
+            changes = plan_repair(name, mending) if name in _finding(mending.opened, code).repairs else ()
+            if not changes:
+                raise BadRequest(f"There is nothing left to repair about {code}.")
+            return repair_plan(name, code, address, changes, read), {}
+
+    applied = apply_alone(make_plan, means)
+    return Repairs(str(address), offered.finding, offered.offered, name, applied.operation.id)
+
+
+def repair_plan(name: str, code: str, address: ChatAddress, changes: tuple[Change, ...], read: Reading) -> Plan:
+    """Return the plan of a repair: what was read must still be so when it is made."""
+    edited = {change.path for change in changes if isinstance(change, EditFile)}
+    unchanged = tuple((path, file.fingerprint) for path, file in read.files.items() if path not in edited)
+    return Plan(
+        "repair",
+        str(address),
+        _files_first(changes),
+        commit=0,
+        unchanged=unchanged,
+        notes={"repair": name, "code": code},
+    )
+
+
+def _files_first(changes: tuple[Change, ...]) -> tuple[Change, ...]:
+    return tuple(sorted(changes, key=lambda change: isinstance(change, EditFile)))
+
+
+def _finding(opened: Opened, code: str) -> Finding:
+    found = findings_on_opening(opened, (*OPENING, *ON_REQUEST))
+    for finding in found:
+        if finding.code == code:
+            return finding
+    codes = ", ".join(sorted({finding.code for finding in found})) or "none"
+    raise BadRequest(f"{opened.address!r} has no finding {code!r}; it has: {codes}.")
+
+
+def _offered(name: str, mending: Mending) -> RepairOffered | None:
+    if name in OF_THEIR_OWN:
+        return RepairOffered(name, OF_THEIR_OWN[name], ())
+    changes = plan_repair(name, mending)
+    if not changes:
+        return None
+    return RepairOffered(name, REPAIRS[name][0], tuple((_action(change), change.path) for change in changes))
+
+
+def _action(change: Change) -> str:
+    return type(change).__name__.removesuffix("File").lower()
+
+
+# --- what repairs are made of -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _mending(address: ChatAddress, means: Means, around: Around) -> Iterator[tuple[Mending, Reading]]:
+    with ExitStack() as stack:
+        opened, read = stack.enter_context(opening(address, means, around))
+        yield mending_of(opened, read, means, around, stack), read
+
+
+def mending_of(opened: Opened, read: Reading, means: Means, around: Around, stack: ExitStack) -> Mending:
+    """Return what the repairs of a timeline are made of; files that are opened for it stay open with *stack*."""
+    workspace = means.workspace
+    book_path = workspace.book_path(read.book_name) if read.book_name else None
+    return Mending(
+        opened,
+        read.chat_path,
+        book_path,
+        means.now_ms(),
+        trashed=around.trashed.get(book_path or "") if read.book_missing else None,
+        parents_book=_parents_book(opened, read, means, stack) if read.book_missing else None,
+        parent=_relative(opened.parent, means, stack),
+        children=tuple(_children(read.address, opened.renamed_from, means, around, stack)),
+    )
+
+
+def _relative(address: str | None, means: Means, stack: ExitStack) -> Relative | None:
+    parsed = ChatAddress.parse(address) if address else None
+    if parsed is None:
+        return None
+    path = means.workspace.chat_path(parsed)
+    try:
+        file = stack.enter_context(OpenFile(means.workspace.root / path))
+        file.chat.metadata  # noqa: B018  # one that cannot be read is none
+    except (OSError, ChatDamaged, ForkloreError):
+        return None
+    return Relative(path, file.chat)
+
+
+def _children(
+    address: ChatAddress, old: str | None, means: Means, around: Around, stack: ExitStack
+) -> Iterator[Relative]:
+    """Yield the chats that name this one as their parent under its old name."""
+    for (folder, _), facts in around.facts.items():
+        if old is not None and folder == address.folder and facts.main_chat == old:
+            relative = _relative(facts.address, means, stack)
+            if relative is not None:
+                yield relative
+
+
+def _parents_book(opened: Opened, read: Reading, means: Means, stack: ExitStack) -> bytes | Range | None:
+    """Return the parent's lorebook cut to the fork point: its bytes, or the range of its file."""
+    address = ChatAddress.parse(opened.parent or "")
+    at = opened.forked_at if opened.forked_at is not None else opened.last
+    if address is None or read.book_name is None:
+        return None
+    try:
+        parent = stack.enter_context(reading(means.workspace, address))
+        if parent.damage or parent.parent.book is None or not parent.parent.chat.has(at):
+            return None
+        is_head = at == parent.parent.chat.last
+        point = ForkPoint(
+            kind=opened.kind,
+            at=at,
+            is_head=is_head,
+            derived_upto=at,
+            chat_name=opened.name,
+            clone_name=read.book_name,
+            parent_name=address.name,
+            parent_timeline=None,
+            timeline="",
+            integrity="",
+            made_at=0,
+            program_version="",
+        )
+        data: bytes | None = cut_channels(parent.parent, point)["lorebook"].value.data
+    except (ChatDamaged, ForkloreError):
+        return None
+    return data if data is not None else parent.parent.book.data

@@ -1,0 +1,56 @@
+"""Whether every line of a chat can be read, found out as fast as the bytes can be looked through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from forklore.formats.chat_jsonl import Chat
+from forklore.formats.json_text import NotJson, parse_object
+
+_AT_ONCE = 1 << 20
+
+
+def unreadable_lines(chat: Chat) -> list[int]:
+    """Return the lines (counted from 0, the header's) that are no JSON objects."""
+    broken = set(chat.lines.odd_lines)
+    starts, ends = chat.lines.starts, chat.lines.ends
+    first = 0
+    while first < len(starts):
+        last = first
+        while last + 1 < len(starts) and ends[last + 1] - starts[first] <= _AT_ONCE:
+            last += 1
+        if not _are_sound(chat.read(starts[first], ends[last]), last - first + 1):
+            broken.update(line for line in range(first, last + 1) if not _is_object(chat, line))
+        first = last + 1
+    return sorted(broken)
+
+
+def _is_object(chat: Chat, line: int) -> bool:
+    try:
+        parse_object(chat.line_bytes(line - 1))
+    except NotJson:
+        return False
+    return True
+
+
+def _are_sound(data: bytes, count: int) -> bool:
+    """Whether msgspec reads *count* objects in *data*; that it does not says nothing."""
+    decode = _quick_decoder()
+    if decode is None:
+        return False
+    try:
+        return len(decode(data)) == count
+    except ValueError:  # msgspec's errors are ValueErrors
+        return False
+
+
+@cache
+def _quick_decoder() -> Callable[[bytes], Any] | None:
+    try:
+        import msgspec  # noqa: PLC0415
+    except ImportError:
+        return None
+    line = msgspec.defstruct("Line", [])
+    return msgspec.json.Decoder(line).decode_lines
