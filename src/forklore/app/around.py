@@ -136,13 +136,14 @@ class Around:
                     continue
 
     def book_now(self, digest: object) -> str | None:
-        """Return the name of the lorebook whose content has this digest."""
-        return self._books.get(digest) if isinstance(digest, str) else None
+        """Return the name of the lorebook whose content has this digest, and that no timeline uses."""
+        return self._unused_books.get(digest) if isinstance(digest, str) else None
 
     @cached_property
-    def _books(self) -> dict[str, str]:
+    def _unused_books(self) -> dict[str, str]:
         books = {}
-        for name in self._means.workspace.books():
+        used = {chat.lorebook for chat in self.facts.values()}
+        for name in set(self._means.workspace.books()) - used:
             try:
                 with OpenFile(self._means.workspace.root / self._means.workspace.book_path(name)) as file:
                     books[file.digest()] = name

@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forklore.app.applying import apply_alone
+from forklore.app.doctor import Examined, doctor
 from forklore.app.forking import ForkRequest, check_fork, dry_run, fork
 from forklore.app.means import Means
 from forklore.app.opening import Verified, verify
 from forklore.app.progress import Progress, Silent
 from forklore.app.reading import Reading, reading
+from forklore.app.repairing import Repairs, offer_repairs
+from forklore.app.repairing import repair as make_repair
 from forklore.app.results import (
     DryRun,
     ForkMade,
@@ -244,6 +247,20 @@ class Forklore:
         address = self._workspace.resolve(chat)
         request = ForkRequest(kind, address, at, name, swipe, show_last_scene=show_last_scene)
         return dry_run(request, self._means)
+
+    # --- mending --------------------------------------------------------------------------------------------------
+
+    def repairs(self, chat: str, code: str) -> Repairs:
+        """Return what could be done about a finding of ``verify``; nothing is changed."""
+        return offer_repairs(self._workspace.resolve(chat), code, self._means)
+
+    def repair(self, chat: str, code: str, repair: str) -> Repairs:
+        """Make one of the repairs of a finding, as an operation that can be undone."""
+        return make_repair(self._workspace.resolve(chat), code, repair, self._means)
+
+    def doctor(self, *, fix: bool = False) -> Examined:
+        """Examine the whole workspace; with *fix*, mend what can be mended without losing anything."""
+        return doctor(self._means, fix=fix)
 
     # --- the queue ------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 from forklore.cli.terminal import BAD, BOLD, DIM, GOOD, PLAIN, WARN
 
 if TYPE_CHECKING:
+    from forklore.app.doctor import Examined
+    from forklore.app.examining import Located
     from forklore.app.opening import Verified
+    from forklore.app.repairing import Repairs
     from forklore.app.results import (
         DryRun,
         ForkMade,
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 _RULE = "━" * 40
 _LONG_TEXT = 100
+_SHOWN = 20
 
 
 # --- errors and findings ------------------------------------------------------------------------------------------
@@ -171,6 +175,49 @@ def verified(shown: Verified) -> str:
         return "\n".join([f"{GOOD}✓{PLAIN} {shown.chat}: {verdict}", *facts]) + "\n"
     lines = [f"{BOLD}{shown.chat}{PLAIN} ({shown.kind})", *facts, "", *_opening_findings(shown.findings)]
     return "\n".join(lines) + "\n"
+
+
+def repairs(shown: Repairs) -> str:
+    """Return a finding with its repairs, or the one that was made."""
+    if shown.applied:
+        return f"{GOOD}✓{PLAIN} {shown.chat}: {shown.finding.code} repaired with {shown.applied}. Undo: forklore undo\n"
+    lines = [f"{BOLD}{shown.chat}{PLAIN}: {shown.finding.message}"]
+    if shown.finding.details:
+        lines.append(f"  {shown.finding.details}")
+    lines.append("")
+    for offer in shown.offered:
+        lines.append(f"  {BOLD}{offer.name}{PLAIN}  {offer.does}")
+        lines += [f"      {DIM}{action} {path}{PLAIN}" for action, path in offer.plan]
+    lines += [
+        "",
+        "Nothing was changed. Make one with --with REPAIR." if shown.offered else "There is no repair for it.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def examined(shown: Examined) -> str:
+    """Return what the doctor found, the same findings together, and what was mended."""
+    lines = [f"{GOOD}✓{PLAIN} {fixed.where}: {fixed.code} mended ({fixed.repair})" for fixed in shown.fixed]
+    if shown.ok:
+        return "\n".join([*lines, f"{GOOD}✓{PLAIN} Everything is in order."]) + "\n"
+    by_code: dict[str, list[Located]] = {}
+    for located in shown.findings:
+        by_code.setdefault(located.finding.code, []).append(located)
+    for code, group in by_code.items():
+        first = group[0].finding
+        colour, mark = (BAD, "✗") if first.severity.value == "error" else (WARN, "!")
+        lines += ["", f"{colour}{mark} {code}{PLAIN} {DIM}({len(group)}){PLAIN}  {first.action}"]
+        for located in group[:_SHOWN]:
+            details = f" {DIM}{located.finding.details}{PLAIN}" if located.finding.details else ""
+            lines.append(f"  {located.where}: {located.finding.message}.{details}")
+        if len(group) > _SHOWN:
+            lines.append(f"  {DIM}… and {len(group) - _SHOWN} more; --json lists them all{PLAIN}")
+    count = _count(len(shown.findings), "finding")
+    lines += [
+        "",
+        f"{count}. Each is repaired with `forklore repair CHAT CODE`, or explained by `forklore verify CHAT`.",
+    ]
+    return "\n".join(lines).lstrip("\n") + "\n"
 
 
 def _opening_findings(findings: Iterable[Finding]) -> Iterator[str]:

@@ -78,11 +78,12 @@ class Transactions:
     def has_leftovers(self) -> bool:
         """Whether an operation is running, or was interrupted."""
         try:
-            return bool(self._leftovers())
+            return bool(self.leftovers())
         except OSError:
             return False  # whoever may not look cannot tidy up either
 
-    def _leftovers(self) -> list[str]:
+    def leftovers(self) -> list[str]:
+        """Return the ids of operations that are running, or were interrupted."""
         try:
             with os.scandir(self._staging) as entries:
                 return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
@@ -95,7 +96,7 @@ class Transactions:
         Raises ``ForkloreError`` when the disk does not let us: nothing new should be begun on top of it.
         """
         try:
-            return [sentence for name in self._leftovers() for sentence in Run(self, name).recover()]
+            return [sentence for name in self.leftovers() for sentence in Run(self, name).recover()]
         except OSError as error:
             raise left_over(error) from error
 

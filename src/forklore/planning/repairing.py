@@ -154,7 +154,7 @@ def _put_back(mending: Mending) -> Changes:
         yield _edited(mending, _put(RUNNING_KEY, value=whole))
         return
     edits: list[Edit] = [Append(("chat_metadata", RUNNING_KEY, "versions"), encode(version))]
-    if running.current is None:
+    if running.current is None or mending.opened.is_untouched:
         edits.append(_put(RUNNING_KEY, "current_version", value=number))
     yield _edited(mending, *edits)
 

@@ -1,0 +1,145 @@
+"""Examining a whole workspace in one pass, and mending what can be mended without losing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from forklore.app.applying import apply_alone
+from forklore.app.around import Around
+from forklore.app.examining import Located, examine
+from forklore.app.means import Means
+from forklore.app.opening import opening
+from forklore.app.repairing import mending_of, repair_plan
+from forklore.checks.opening import findings_on_opening
+from forklore.disk.files import OpenFile
+from forklore.disk.lock import workspace_lock
+from forklore.errors import BadRequest, ForkloreError
+from forklore.formats.json_text import encode
+from forklore.model.address import ChatAddress
+from forklore.model.plan import Append, EditFile, LineEdit, Plan
+from forklore.planning.repairing import plan_repair
+
+_SAFE = {
+    "CHAT_RENAMED": "follow-rename",  # first: its children miss their parent only because of it
+    "PARENT_MISSING": "follow-rename",
+    "RUNNING_RECAP_FOREIGN": "take-over",
+    "LINK_PENDING": "relink",
+    "MAP_STALE": "remove-entry",
+}
+"""What cannot lose anything: names that are followed, and hints that are written or removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """One finding that was mended."""
+
+    code: str
+    where: str
+    repair: str
+    operation: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fix as ``doctor --fix`` shows it."""
+        return {"code": self.code, "where": self.where, "repair": self.repair, "operation": self.operation}
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What is wrong in a workspace, and what was mended."""
+
+    findings: tuple[Located, ...]
+    fixed: tuple[Fixed, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found, or nothing is left."""
+        return not self.findings
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer of ``doctor``."""
+        return {
+            "ok": self.ok,
+            "findings": [located.to_json() for located in self.findings],
+            "fixed": [fixed.to_json() for fixed in self.fixed],
+        }
+
+
+def doctor(means: Means, *, fix: bool = False) -> Examined:
+    """Examine every timeline, lorebook and group; with *fix*, mend what cannot lose anything."""
+    findings = tuple(examine(means))
+    if not fix:
+        return Examined(findings)
+    fixed = tuple(_fix(findings, means))
+    return Examined(tuple(examine(means)) if fixed else findings, fixed)
+
+
+def _fix(findings: tuple[Located, ...], means: Means) -> Iterator[Fixed]:
+    yield from _recovered(findings, means)
+    around: Around | None = None
+    for code, repair in _SAFE.items():
+        for located in _with(code, repair, findings):
+            around = around or Around(means)
+            operation = _repaired(located, repair, means, around)
+            if operation is not None:
+                yield Fixed(code, located.where, repair, operation)
+                around = None if repair == "follow-rename" else around  # it may have mended others too
+    for located in _with("GROUP_CHAT_UNLISTED", "list-chat", findings):
+        operation = _listed(located, means)
+        if operation is not None:
+            yield Fixed("GROUP_CHAT_UNLISTED", located.where, "list-chat", operation)
+
+
+def _with(code: str, repair: str, findings: tuple[Located, ...]) -> list[Located]:
+    return [each for each in findings if each.finding.code == code and repair in each.finding.repairs]
+
+
+def _recovered(findings: tuple[Located, ...], means: Means) -> Iterator[Fixed]:
+    leftovers = _with("OPERATION_LEFTOVER", "recover", findings)
+    if leftovers:
+        with workspace_lock(means.workspace.root, what="operation"):
+            means.transactions.recover()
+        for located in leftovers:
+            yield Fixed("OPERATION_LEFTOVER", located.where, "recover", None)
+
+
+def _repaired(located: Located, name: str, means: Means, around: Around) -> str | None:
+    """Make a safe repair; None when the finding is gone, or the repair is refused."""
+    address = ChatAddress.parse(located.chat or "")
+    if address is None:
+        return None
+    code = located.finding.code
+
+    def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
+        with ExitStack() as stack:
+            opened, read = stack.enter_context(opening(address, means, around))
+            found = any(f.code == code and name in f.repairs for f in findings_on_opening(opened))
+            changes = plan_repair(name, mending_of(opened, read, means, around, stack)) if found else ()
+            if not changes:
+                raise BadRequest("It is mended already.")
+            return repair_plan(name, code, address, changes, read), {}
+
+    try:
+        return apply_alone(make_plan, means).operation.id
+    except (BadRequest, FileNotFoundError):
+        return None
+    except ForkloreError as error:
+        means.progress.note(f"{located.where}: {error.message}")
+        return None
+
+
+def _listed(located: Located, means: Means) -> str | None:
+    """Let its group list a chat again, so that SillyTavern can open it."""
+    address = ChatAddress.parse(located.chat or "")
+    if address is None or located.group is None:
+        return None
+    path, name = means.workspace.group_path(located.group), address.name
+    edit = EditFile(path, (LineEdit(None, Append(("chats",), encode(name))),), role="group entry")
+    plan = Plan("repair", str(address), (edit,), commit=0, notes={"repair": "list-chat", "code": "GROUP_CHAT_UNLISTED"})
+    try:
+        return apply_alone(lambda: (plan, {}), means).operation.id
+    except ForkloreError as error:
+        means.progress.note(f"{located.where}: {error.message}")
+        return None

@@ -1,0 +1,192 @@
+"""Everything that is wrong in a workspace, found in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from forklore.app.around import Around
+from forklore.app.means import Means
+from forklore.app.opening import opened_timeline
+from forklore.app.reading import reading
+from forklore.checks.opening import findings_on_opening
+from forklore.disk.referrers import referrers
+from forklore.disk.transaction import FOLDER
+from forklore.disk.workspace import ChatNotFound
+from forklore.errors import ForkloreError
+from forklore.formats.lorebook_json import LorebookUnreadable, parse_lorebook
+from forklore.model import names
+from forklore.model.address import ChatAddress
+from forklore.model.finding import Finding, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A finding and where it is: a chat, or a path in the workspace."""
+
+    finding: Finding
+    chat: str | None = None
+    path: str | None = None
+    group: str | None = None
+    """The group that should list the chat."""
+
+    @property
+    def where(self) -> str:
+        """The chat or the path."""
+        return self.chat or self.path or ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding with its place, as ``doctor`` shows it."""
+        place = {"chat": self.chat} if self.chat else {"path": self.path}
+        return {**self.finding.to_json(), **place}
+
+
+def examine(means: Means) -> Iterator[Located]:
+    """Yield every finding of every timeline, lorebook and group."""
+    yield from _leftovers(means)
+    around = Around(means)
+    seen = _Seen()
+    total = len(around.facts)
+    for number, (folder, name) in enumerate(sorted(around.facts), 1):
+        yield from _timeline(ChatAddress(folder, name), means, around, seen)
+        means.progress.advance(number, total)
+    yield from _duplicates(seen, means, around)
+    yield from _books(means, seen)
+    yield from _groups(means, around)
+
+
+class _Seen:
+    """What is compared across timelines."""
+
+    def __init__(self) -> None:
+        self.integrity: dict[str, list[ChatAddress]] = {}
+        self.books: set[str] = set()
+
+
+def _leftovers(means: Means) -> Iterator[Located]:
+    for name in means.transactions.leftovers():
+        yield Located(
+            Finding(
+                "OPERATION_LEFTOVER",
+                Severity.WARNING,
+                "An operation was interrupted, or is running",
+                "It is finished or taken back by the next operation, or by --fix",
+                "",
+                ("recover",),
+            ),
+            path=f"{FOLDER}/staging/{name}",
+        )
+
+
+def _timeline(address: ChatAddress, means: Means, around: Around, seen: _Seen) -> Iterator[Located]:
+    try:
+        with reading(means.workspace, address) as read:
+            opened = opened_timeline(read, means, around)
+            found = findings_on_opening(opened)
+    except ChatNotFound:
+        return  # removed while we look
+    except ForkloreError as error:
+        yield Located(Finding("CHAT_DAMAGED", Severity.ERROR, error.message, error.action), chat=str(address))
+        return
+    integrity = opened.metadata.get("integrity")
+    if isinstance(integrity, str) and integrity:
+        seen.integrity.setdefault(integrity, []).append(address)
+    if read.book_name:
+        seen.books.add(read.book_name)
+    for finding in found:
+        yield Located(finding, chat=str(address))
+
+
+def _duplicates(seen: _Seen, means: Means, around: Around) -> Iterator[Located]:
+    for addresses in seen.integrity.values():
+        # Old versions of SillyTavern let a fork inherit it: whose parent has the same is no copy.
+        places = {str(address): around.timeline(address) for address in addresses}
+        own = [each for each in addresses if (place := places[str(each)]) is None or place.parent not in places]
+        if len(own) < 2:
+            continue
+        oldest, *copies = sorted(own, key=lambda address: _age(address, means, around))
+        for copy in copies:
+            yield Located(
+                Finding(
+                    "INTEGRITY_DUPLICATE",
+                    Severity.WARNING,
+                    "The chat is a copy of another one, as an import makes it",
+                    "Nothing has to be done; if both go on with one lorebook, attach another one to the copy",
+                    f"It has the identity of {str(oldest)!r}.",
+                ),
+                chat=str(copy),
+            )
+
+
+def _age(address: ChatAddress, means: Means, around: Around) -> tuple[bool, int, str]:
+    """Return what tells an original from its copies: what was recorded under its own name, or is older."""
+    facts = around.facts[address.folder, address.name]
+    stat = (means.workspace.root / means.workspace.chat_path(address)).stat()
+    return facts.kind is None, stat.st_mtime_ns, str(address)
+
+
+def _books(means: Means, seen: _Seen) -> Iterator[Located]:
+    workspace = means.workspace
+    named = referrers(workspace, means.cache())
+    for name in workspace.books():
+        path = workspace.book_path(name)
+        if name in seen.books:
+            continue
+        if names.is_clone_name(name) and not named.of(name) and not named.unreadable:
+            yield Located(
+                Finding(
+                    "CLONE_UNUSED",
+                    Severity.WARNING,
+                    f"Nobody uses the lorebook {name!r}",
+                    "Move it to the trash with `forklore cleanup --apply`",
+                ),
+                path=path,
+            )
+        try:
+            parse_lorebook(name, (workspace.root / path).read_bytes())
+        except (OSError, LorebookUnreadable) as error:
+            yield Located(
+                Finding(
+                    "LOREBOOK_UNREADABLE",
+                    Severity.ERROR,
+                    f"The lorebook {name!r} cannot be read",
+                    "Restore the lorebook from a backup",
+                    str(error),
+                ),
+                path=path,
+            )
+
+
+def _groups(means: Means, around: Around) -> Iterator[Located]:
+    files = {name for folder, name in around.facts if folder.startswith("group:")}
+    listed = {}
+    for group in means.workspace.groups():
+        listed.update(dict.fromkeys(group.chats, group.group_id))
+        missing = [name for name in group.chats if name not in files]
+        if missing:
+            yield Located(
+                Finding(
+                    "GROUP_CHAT_MISSING",
+                    Severity.WARNING,
+                    "A group lists a chat that is not there",
+                    "Open the group in SillyTavern: it makes an empty chat, or delete the entry there",
+                    ", ".join(repr(name) for name in missing[:10]),
+                ),
+                path=means.workspace.group_path(group.group_id),
+            )
+    for (folder, name), facts in sorted(around.facts.items()):
+        if folder.startswith("group:") and name not in listed:
+            home = listed.get(facts.main_chat or "")
+            yield Located(
+                Finding(
+                    "GROUP_CHAT_UNLISTED",
+                    Severity.WARNING,
+                    "No group lists the chat, so SillyTavern cannot open it",
+                    "Let the group of its parent list it" if home else "Add it to its group",
+                    "",
+                    ("list-chat",) if home else (),
+                ),
+                chat=f"{folder}/{name}",
+                group=home,
+            )

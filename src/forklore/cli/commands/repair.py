@@ -1,0 +1,29 @@
+"""``forklore repair``."""
+
+from __future__ import annotations
+
+import click
+
+from forklore.cli import render
+from forklore.cli.command import Answer, Invocation, command
+from forklore.cli.options import chat_argument
+
+
+@command(
+    examples=(
+        'forklore repair "Before the tower" LOREBOOK_MISSING',
+        'forklore repair "Before the tower" LOREBOOK_MISSING --with from-snapshot',
+    )
+)
+@chat_argument
+@click.argument("code")
+@click.option("--with", "name", metavar="REPAIR", help="Make this repair; without it they are only listed.")
+def repair(invocation: Invocation, chat: str, code: str, name: str | None) -> Answer:
+    """List or make the repairs of a finding.
+
+    `forklore verify` and `forklore doctor` name the findings and their repairs. Each repair is shown with the files it
+    would change, and is made only with --with. It can be undone.
+    """
+    opened = invocation.open()
+    shown = opened.repairs(chat, code.upper()) if name is None else opened.repair(chat, code.upper(), name)
+    return Answer(shown, lambda: render.repairs(shown))

@@ -1,0 +1,361 @@
+"""Opening a timeline and repairing it: every finding is found, every repair removes it, adds none and can be undone."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import forklore
+from forklore.app.forklore import Forklore
+from forklore.app.opening import Verified
+from forklore.errors import BadRequest
+from forklore.testing import stories
+from forklore.testing.sillytavern import HastyDisk
+from forklore.testing.stories import Json, read_workspace, write_workspace
+
+MAIN, FORK = "Mira/Tale", "Mira/Fork"
+ENTRIES = [
+    stories.entry(3, "character-Mira", "a cook", key=["Mira"]),
+    stories.registry(0, "character", [stories.registry_line(3, "character-Mira")]),
+    stories.queue(),
+]
+
+
+def workspace(root: Path) -> Forklore:
+    """Return a workspace with a story of six messages, and a checkpoint at its head."""
+    versions = [stories.recap_version(1, 1, "one"), stories.recap_version(2, 3, "two")]
+    metadata: Json = {
+        "world_info": "Lore",
+        "integrity": "main-slug",
+        **stories.running_recap("Tale", versions, 2),
+        "auto_recap": {"combined_recap": {"content": "all", "message_count": 4, "timestamp": 1}},
+    }
+    messages = stories.conversation(5)
+    messages.append(stories.message("break", extra=stories.scene("Night", entries=stories.snapshot(ENTRIES, "Lore"), taken=9)))
+    files = stories.solo_files("Tale", metadata, messages, books={"Lore": stories.lorebook(ENTRIES)})
+    opened = forklore.open(write_workspace(root, files), disk=HastyDisk())
+    opened.checkpoint(MAIN, name="Fork")
+    return opened
+
+
+def chat_file(root: Path, name: str) -> Path:
+    return root / f"chats/Mira/{name}.jsonl"
+
+
+def book_file(root: Path, name: str) -> Path:
+    return root / f"worlds/{name}.json"
+
+
+def change_header(path: Path, change: Callable[[Json], None]) -> None:
+    """Let another program save the chat with other metadata."""
+    first, _, rest = path.read_bytes().partition(b"\n")
+    header = json.loads(first)
+    change(header["chat_metadata"])
+    path.write_bytes(json.dumps(header, ensure_ascii=False).encode() + b"\n" + rest)
+
+
+def change_book(path: Path, change: Callable[[Json], None]) -> None:
+    book = json.loads(path.read_bytes())
+    change(book)
+    path.write_bytes(json.dumps(book, ensure_ascii=False, indent=4).encode())
+
+
+def codes(verified: Verified) -> set[str]:
+    return {finding.code for finding in verified.findings}
+
+
+def header(root: Path, name: str = "Fork") -> Json:
+    metadata: Json = json.loads(chat_file(root, name).read_bytes().partition(b"\n")[0])["chat_metadata"]
+    return metadata
+
+
+class TestVerifying:
+    @pytest.mark.req(110, 112, 113, 114, 119)
+    def test_a_fresh_fork_and_its_parent_are_in_order(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+
+        fork, main = opened.verify(FORK), opened.verify(MAIN)
+
+        assert (fork.kind, fork.ok, fork.findings) == ("checkpoint", True, ())
+        assert fork.facts == {"messages": "0 to 5 as they were at the fork", "lorebook": "as cloned"}
+        assert (main.kind, main.ok, main.findings) == ("main", True, ())
+
+    @pytest.mark.req(133)
+    def test_going_on_is_no_finding(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        with chat_file(tmp_path, "Fork").open("ab") as chat:
+            chat.write(b"\n" + stories.line(stories.message("on we go")))
+        change_header(
+            chat_file(tmp_path, "Fork"),
+            lambda m: m["auto_recap_running_scene_recaps"].update(
+                versions=[*m["auto_recap_running_scene_recaps"]["versions"], stories.recap_version(3, 6)],
+                current_version=3,
+            ),
+        )
+        change_book(book_file(tmp_path, "Lore__CP_Fork"), lambda b: b["entries"].update({"7": stories.entry(7, "new")}))
+
+        verified = opened.verify(FORK)
+
+        assert verified.findings == ()
+        assert verified.facts["messages"] == "0 to 5 as they were at the fork"
+        assert verified.facts["lorebook"] == "has gone on since the fork"
+
+    def test_edited_messages_are_a_fact_and_no_error(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        path = chat_file(tmp_path, "Fork")
+        path.write_bytes(path.read_bytes().replace(b'"mes":"', b'"mes":"Well, ', 1))
+
+        verified = opened.verify(FORK)
+
+        assert verified.ok
+        assert verified.facts["messages"] == "0 to 5 were edited since the fork"
+
+    @pytest.mark.parametrize("line", [b'{"mes": "half', b"[1]", b'{"a":1} {"b":2}', b'{"mes":"x\ty"}'])
+    def test_every_line_is_read(self, line: bytes, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        path = chat_file(tmp_path, "Fork")
+        lines = path.read_bytes().split(b"\n")
+        path.write_bytes(b"\n".join([*lines[:3], line, *lines[3:]]))
+
+        verified = opened.verify(FORK)
+
+        assert not verified.ok
+        assert [f.details for f in verified.findings if f.code == "CHAT_DAMAGED"] == ["Not readable: line 4."]
+
+    @pytest.mark.req(107, 108, 111)
+    def test_a_fork_made_by_sillytavern_is_a_legacy_fork(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        metadata = {**header(tmp_path, "Tale"), "main_chat": "Tale", "integrity": "another"}
+        chat_file(tmp_path, "Native").write_bytes(stories.chat_bytes(metadata, stories.conversation(3)))
+
+        assert codes(opened.verify("Mira/Native")) == {"LEGACY_FORK", "SHARED_LOREBOOK", "RUNNING_RECAP_FOREIGN"}
+        assert opened.verify(MAIN).findings == ()
+
+    def test_a_copy_of_a_fork_inherits_a_record_that_is_not_its_own(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        metadata = {**header(tmp_path), "main_chat": "Fork", "integrity": "another"}
+        chat_file(tmp_path, "Native").write_bytes(stories.chat_bytes(metadata, stories.conversation(3)))
+
+        found = codes(opened.verify("Mira/Native"))
+
+        assert found == {"INHERITED_STATE", "SHARED_LOREBOOK", "RUNNING_RECAP_FOREIGN"}
+
+
+def version_missing(m: Json) -> None:
+    m["auto_recap_running_scene_recaps"]["versions"].pop()
+
+
+def base_missing(m: Json) -> None:
+    recap = m["auto_recap_running_scene_recaps"]
+    recap["versions"], recap["current_version"] = [stories.recap_version(5, 4)], 5
+
+
+DAMAGES: dict[str, tuple[str, Callable[[Json], None]]] = {
+    "another book": ("LOREBOOK_MISMATCH", lambda m: m.update(world_info="Other")),
+    "version missing": ("RUNNING_RECAP_VERSION_MISSING", version_missing),
+    "base missing": ("RUNNING_RECAP_VERSION_MISSING", base_missing),
+    "no recap": ("RUNNING_RECAP_VERSION_MISSING", lambda m: m.pop("auto_recap_running_scene_recaps")),
+    "set back": (
+        "RUNNING_RECAP_VERSION_MISMATCH",
+        lambda m: m["auto_recap_running_scene_recaps"].update(current_version=1),
+    ),
+    "foreign": ("RUNNING_RECAP_FOREIGN", lambda m: m["auto_recap_running_scene_recaps"].update(chat_id="Else")),
+    "stale map": ("MAP_STALE", lambda m: m["auto_recap"].update(checkpoint_lorebook_map={"Gone": "Lore__CP_Gone"})),
+    "no parent": ("PARENT_MISSING", lambda m: m.update(main_chat="Nobody")),
+}
+
+
+@pytest.mark.req(112, 113, 114, 115, 116, 118, 124, 125)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_each_repair_removes_its_finding_adds_none_and_can_be_undone(damage: str, tmp_path: Path) -> None:
+    opened = workspace(tmp_path)
+    book_file(tmp_path, "Other").write_bytes(stories.lorebook_bytes(ENTRIES))
+    code, change = DAMAGES[damage]
+    change_header(chat_file(tmp_path, "Fork"), change)
+    before = read_workspace(tmp_path)
+    found = codes(opened.verify(FORK))
+    assert found == {code}
+
+    offered = opened.repairs(FORK, code)
+    assert read_workspace(tmp_path) == before  # showing changes nothing
+    assert offered.offered
+    for offer in offered.offered:
+        made = opened.repair(FORK, code, offer.name)
+        assert codes(opened.verify(FORK)) == set(), offer.name
+        assert opened.verify(MAIN).findings == ()
+        opened.undo(made.operation)
+        assert read_workspace(tmp_path) == before, offer.name
+
+
+class TestAMissingBook:
+    @pytest.mark.req(122, 123, 124)
+    @pytest.mark.parametrize("repair", ["from-snapshot", "from-parent", "empty", "detach"])
+    def test_each_repair_works(self, repair: str, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        clone = book_file(tmp_path, "Lore__CP_Fork")
+        bytes_of_clone = clone.read_bytes()
+        clone.unlink()
+        before = read_workspace(tmp_path)
+        assert codes(opened.verify(FORK)) == {"LOREBOOK_MISSING"}
+
+        made = opened.repair(FORK, "LOREBOOK_MISSING", repair)
+
+        assert opened.verify(FORK).findings == ()
+        match repair:
+            case "from-parent":
+                assert clone.read_bytes() == bytes_of_clone
+            case "from-snapshot":
+                comments = {each["comment"] for each in json.loads(clone.read_bytes())["entries"].values()}
+                assert comments == {"character-Mira", "_registry_character"}
+            case "empty":
+                assert opened.queue(FORK).operations == ()
+                assert opened.check(FORK).state.queue_empty
+            case "detach":
+                assert "world_info" not in header(tmp_path)
+        opened.undo(made.operation)
+        assert read_workspace(tmp_path) == before
+
+    @pytest.mark.req(125)
+    def test_a_repair_that_is_not_offered_changes_nothing(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        book_file(tmp_path, "Lore__CP_Fork").unlink()
+        before = read_workspace(tmp_path)
+
+        with pytest.raises(BadRequest, match="there are: from-snapshot, from-parent, empty, detach"):
+            opened.repair(FORK, "LOREBOOK_MISSING", "from-trash")
+        with pytest.raises(BadRequest, match="it has: LOREBOOK_MISSING"):
+            opened.repairs(FORK, "QUEUE_STALE")
+
+        assert read_workspace(tmp_path) == before
+
+    def test_a_book_renamed_in_sillytavern_is_found_by_its_content(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        book_file(tmp_path, "Lore__CP_Fork").rename(book_file(tmp_path, "My lore"))
+
+        offered = opened.repairs(FORK, "LOREBOOK_MISSING")
+        opened.repair(FORK, "LOREBOOK_MISSING", "follow-rename")
+
+        assert offered.offered[0].name == "follow-rename"
+        assert header(tmp_path)["world_info"] == "My lore"
+        assert opened.verify(FORK).findings == ()
+
+
+class TestInsideTheBook:
+    def damaged(self, root: Path, change: Callable[[Any], None]) -> Forklore:
+        opened = workspace(root)
+        change_book(book_file(root, "Lore__CP_Fork"), lambda book: change(book["entries"]))
+        return opened
+
+    def test_stale_operations_are_cancelled(self, tmp_path: Path) -> None:
+        waiting = [stories.operation(1, params={"index": 3}), stories.operation(2, params={"index": 99})]
+        opened = self.damaged(
+            tmp_path,
+            lambda e: next(x for x in e.values() if x["comment"] == "__operation_queue").update(
+                content=stories.queue_content(waiting)
+            ),
+        )
+        before = read_workspace(tmp_path)
+        assert codes(opened.verify(FORK)) == {"QUEUE_STALE"}
+
+        made = opened.repair(FORK, "QUEUE_STALE", "cancel-operations")
+
+        assert opened.verify(FORK).findings == ()
+        assert [each.status for each in opened.queue(FORK).operations] == ["pending", "cancelled"]
+        opened.undo(made.operation)
+        assert read_workspace(tmp_path) == before
+
+    def test_registry_lines_are_rebuilt_from_the_entries(self, tmp_path: Path) -> None:
+        lines = [
+            stories.registry_line(3, "character-Mara", aliases=["M"], synopsis="cooks"),
+            stories.registry_line(3, "character-Mira"),
+            stories.registry_line(8, "character-Nobody"),
+        ]
+        opened = self.damaged(tmp_path, lambda e: e["0"].update(stories.registry(0, "character", lines)))
+        assert codes(opened.verify(FORK)) == {"REGISTRY_BROKEN"}
+
+        opened.repair(FORK, "REGISTRY_BROKEN", "rebuild-lines")
+
+        assert opened.verify(FORK).findings == ()
+        content = json.loads(book_file(tmp_path, "Lore__CP_Fork").read_bytes())["entries"]["0"]["content"]
+        assert content.split("\n")[1:] == ["- UID=3 | name: character-Mira | aliases: M | synopsis: cooks"]
+
+
+class TestLinksAndNames:
+    def test_a_link_that_leads_nowhere_is_removed(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        chat_file(tmp_path, "Fork").rename(tmp_path / "away.jsonl")
+        before = read_workspace(tmp_path)
+        assert codes(opened.verify(MAIN)) == {"LINK_DANGLING", "MAP_STALE"}
+
+        opened.repair(MAIN, "LINK_DANGLING", "remove-link")
+        opened.repair(MAIN, "MAP_STALE", "remove-entry")
+
+        assert opened.verify(MAIN).findings == ()
+        opened.undo()
+        opened.undo()
+        assert read_workspace(tmp_path) == before
+
+    def test_a_renamed_fork_keeps_its_place(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        opened.branch(FORK)
+        chat_file(tmp_path, "Fork").rename(chat_file(tmp_path, "New"))
+        assert "CHAT_RENAMED" in codes(opened.verify("Mira/New"))
+
+        opened.repair("Mira/New", "CHAT_RENAMED", "follow-rename")
+
+        assert opened.doctor().findings == ()
+        assert header(tmp_path, "New")["auto_recap_running_scene_recaps"]["chat_id"] == "New"
+        assert header(tmp_path, "Fork - Branch #1")["main_chat"] == "New"
+        assert {t.chat: t.parent for t in opened.tree(MAIN).timelines} == {
+            MAIN: None,
+            "Mira/New": MAIN,
+            "Mira/Fork - Branch #1": "Mira/New",
+        }
+
+    def test_a_renamed_main_chat_is_found_by_its_integrity(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        chat_file(tmp_path, "Tale").rename(chat_file(tmp_path, "Saga"))
+
+        examined = opened.doctor(fix=True)
+
+        assert header(tmp_path)["main_chat"] == "Saga"
+        assert header(tmp_path, "Saga")["auto_recap_running_scene_recaps"]["chat_id"] == "Saga"
+        assert [fixed.code for fixed in examined.fixed] == ["PARENT_MISSING", "RUNNING_RECAP_FOREIGN"]
+        assert {finding.where for finding in examined.findings} == set()
+
+    @pytest.mark.req(37)
+    def test_hidden_messages_of_the_last_scene_are_shown_again(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        path = chat_file(tmp_path, "Fork")
+        path.write_bytes(path.read_bytes().replace(b'"is_system":false', b'"is_system":true'))
+        before = read_workspace(tmp_path)
+        assert opened.verify(FORK).ok
+
+        opened.repair(FORK, "HISTORY_HIDDEN", "show-last-scene")
+
+        assert path.read_bytes().count(b'"is_system":false') == 6
+        opened.undo()
+        assert read_workspace(tmp_path) == before
+
+
+class TestDoctor:
+    def test_a_workspace_in_order_is_clean(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        before = read_workspace(tmp_path)
+
+        assert opened.doctor().ok
+        assert opened.doctor(fix=True).fixed == ()
+        assert read_workspace(tmp_path) == before
+
+    def test_fixing_twice_does_nothing_the_second_time(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        chat_file(tmp_path, "Fork").rename(chat_file(tmp_path, "New"))
+        change_header(chat_file(tmp_path, "Tale"), DAMAGES["stale map"][1])
+
+        first, second = opened.doctor(fix=True), opened.doctor(fix=True)
+
+        assert {fixed.code for fixed in first.fixed} >= {"CHAT_RENAMED", "MAP_STALE"}
+        assert second.fixed == ()
+        assert second.findings == first.findings
