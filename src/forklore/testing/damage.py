@@ -5,15 +5,15 @@ was planted is told exactly. A finding stands where the person has to look: at a
 
 What each planting implies besides the finding it is named after:
 
-- ``LEGACY_FORK`` that names its parent's book: ``SHARED_LOREBOOK`` at both. One with a book of its own implies nothing.
-- ``SHARED_LOREBOOK``, a fork that was given its sibling's book: at both, and ``LOREBOOK_MISMATCH`` at that fork, since
-  its record names another one.
-- ``INHERITED_STATE`` with a book: ``SHARED_LOREBOOK`` at both. It stands for ``LEGACY_FORK``.
-- ``INTEGRITY_DUPLICATE`` stands at the copy. With a book: ``SHARED_LOREBOOK`` at both: an import copies the header.
+- ``LEGACY_FORK`` that names its parent's book: ``SHARED_LOREBOOK`` at the fork. One with a book of its own: nothing.
+- ``SHARED_LOREBOOK`` stands at every fork that shares a book within its story, not at a main. A fork that was given its
+  sibling's book: ``LOREBOOK_MISMATCH`` as well, since its record names another one.
+- ``INHERITED_STATE`` with a book: ``SHARED_LOREBOOK`` at both forks. It stands for ``LEGACY_FORK``.
+- ``INTEGRITY_DUPLICATE`` stands at the copy and implies nothing: an imported main is a story of its own.
 - A fork deleted in SillyTavern: ``LINK_DANGLING`` and ``MAP_STALE`` at its parent, and ``CLONE_UNUSED``.
-- ``CHAT_RENAMED`` stands at the renamed chat alone, one cause being one finding: it stands for ``PARENT_MISSING`` at
-  its children and for ``LINK_DANGLING`` and ``MAP_STALE`` at its parent. A renamed main has no identity of its own;
-  its links and its map tell whose parent it is.
+- ``CHAT_RENAMED`` stands at a renamed fork, and at the children of whatever was renamed, where it stands for
+  ``PARENT_MISSING``; a renamed main has no identity of its own that could tell. The parent of a renamed fork:
+  ``LINK_DANGLING`` and ``MAP_STALE``.
 - ``LOREBOOK_RENAMED`` stands for ``LOREBOOK_MISSING``.
 - ``LINK_PENDING`` stands at the fork, ``MAP_STALE`` and ``LINK_DANGLING`` at the chat that has the map or the link,
   ``QUEUE_*``, ``REGISTRY_BROKEN`` and ``LOREBOOK_UNREADABLE`` at the chat that names the book.
@@ -395,6 +395,7 @@ def _identity(fork: _Chat, parent: _Chat, kind: str) -> Json:
         "kind": kind,
         "parent": parent.name,
         "parent_timeline": own.get("timeline"),
+        "parent_integrity": parent.metadata["integrity"],
         "message": fork.last,
     }
 
@@ -620,7 +621,6 @@ def _legacy_fork(made: _Workspace) -> None:
     made.go_on(main)
     made.plant("LEGACY_FORK", fork)
     made.plant("SHARED_LOREBOOK", fork)
-    made.plant("SHARED_LOREBOOK", main)
     main = made.main()
     fork = made.native(main)  # its parent was given another book since, so it shares none
     main.metadata["world_info"] = own = f"A new book {made.number()}"
@@ -654,14 +654,17 @@ def _chat_renamed(made: _Workspace) -> None:
     fork = made.fork(main)
     made.go_on(main)
     made.go_on(fork)
-    made.fork(fork)
+    child = made.fork(fork)
     fork.name = f"The night it snowed {made.number()}"
     made.plant("CHAT_RENAMED", fork)
+    made.plant("CHAT_RENAMED", child)
+    made.plant("LINK_DANGLING", main)
+    made.plant("MAP_STALE", main)
     main = made.main()
-    made.fork(main)
-    made.fork(main, "branch")
+    children = [made.fork(main), made.fork(main, "branch")]
     main.name = f"How it all began {made.number()}"
-    made.plant("CHAT_RENAMED", main)
+    for child in children:
+        made.plant("CHAT_RENAMED", child)
 
 
 def _integrity_duplicate(made: _Workspace) -> None:
@@ -670,9 +673,6 @@ def _integrity_duplicate(made: _Workspace) -> None:
         copy = replace(main, name=f"{main.name} imported", metadata=dict(main.metadata), messages=list(main.messages))
         made.chats.append(copy)
         made.plant("INTEGRITY_DUPLICATE", copy)
-        if book:
-            made.plant("SHARED_LOREBOOK", main)
-            made.plant("SHARED_LOREBOOK", copy)
 
 
 def _chat_damaged(made: _Workspace) -> None:
