@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import forklore
 from bench.measure import Case, Times, in_turn, peak_memory
 from bench.stories import SIZES, BenchStory, Size, write_library, write_story
+from forklore.testing.damage import write_damaged_workspace
 
 _NAME = "A bench checkpoint"
 _MIB = 2**20
@@ -301,6 +303,37 @@ def _cat_all(library: Path) -> None:
         subprocess.run(["xargs", "-0", "cat"], check=True, stdin=finding.stdout, stdout=subprocess.DEVNULL)
 
 
+# --- the doctor ---------------------------------------------------------------------------------------------------
+
+
+def doctor(bench: Bench) -> Iterator[Result]:
+    """Measure ``doctor`` of a large workspace with damage of every kind against reading every file once."""
+    library, cache = bench.scratch / "hospital", bench.scratch / "cache"
+    write_damaged_workspace(library, timelines=300 if bench.quick else 3_000)
+    os.environ["FORKLORE_CACHE"] = str(cache)
+    opened: Any = forklore.open(library)
+    chats = sum(1 for _ in library.rglob("*.jsonl"))
+    size = sum(stat.st_size for _, stat in _walk(str(library))) / 1e6
+    if not hasattr(opened, "doctor"):
+        yield Result("`doctor`", "cannot be run yet")
+        return
+    what, reading = f"`doctor`, {chats} timelines, {size:.0f} MB in all", "reading every file once"
+    catting = "`find` and `cat` of every file"
+    try:
+        times = in_turn(
+            {
+                what: Case(opened.doctor, before=lambda: shutil.rmtree(cache, ignore_errors=True)),
+                reading: Case(lambda: _read_all(library)),
+                catting: Case(lambda: _cat_all(library)),
+            },
+            bench.rounds,
+        )
+    finally:
+        shutil.rmtree(library, ignore_errors=True)
+    yield _compared(times, what, reading, limit=None if bench.quick else 3.0)
+    yield _compared(times, what, catting, what="the same")
+
+
 # --- memory and space ---------------------------------------------------------------------------------------------
 
 _OPEN = "import forklore; opened = forklore.open(sys.argv[1])"
@@ -350,4 +383,4 @@ def space(bench: Bench) -> Iterator[Result]:
     )
 
 
-ALL: tuple[Callable[[Bench], Iterator[Result]], ...] = (checkpoints, looking, command, stories, memory, space)
+ALL: tuple[Callable[[Bench], Iterator[Result]], ...] = (checkpoints, looking, command, stories, doctor, memory, space)
