@@ -15,12 +15,15 @@ from typing import Any
 import click
 
 import forklore
+from forklore.app.repairing import OF_THEIR_OWN
 from forklore.app.results import ForkBlocked
+from forklore.checks.opening import ON_REQUEST, OPENING
 from forklore.checks.requirements import REQUIREMENTS, Effect, Requirement
 from forklore.cli.command import EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, Command
 from forklore.cli.main import SECTIONS, program
 from forklore.errors import ForkloreError, Kind
 from forklore.model.names import NameTemplates
+from forklore.planning.repairing import REPAIRS
 
 REFERENCE = Path(__file__).parent / "reference"
 SOURCE = Path(forklore.__file__).parent
@@ -175,7 +178,19 @@ def _findings() -> Iterator[str]:
     yield "(2) Only in chats with data of ST-Auto-Recap."
     yield ""
     yield "A setting can make each of them block, warn or be ignored, see [settings](settings.md)."
-    yield from ("", "## What a fork tells besides", "")
+    yield from ("", "## On opening", "")
+    yield "What `forklore verify` looks at, and `forklore doctor` in every timeline."
+    yield from ("", "")
+    opening = [
+        [f"`{check.code}`", check.severity.value, *_says(check.holds), ", ".join(_repairs(check.holds))]
+        for check in (*OPENING, *ON_REQUEST)
+    ]
+    yield from _table(["Code", "Severity", "Message", "What to do", "Repairs"], opening)
+    yield "`HISTORY_HIDDEN` is normal at a scene break: nobody is told, but `forklore repair` knows it."
+    yield from ("", "## Repairs", "")
+    known = {**{name: does for name, (does, _) in REPAIRS.items()}, **OF_THEIR_OWN}
+    yield from _table(["Repair", "What it does"], [[f"`{name}`", does] for name, does in known.items()])
+    yield from ("## What else is told", "")
     yield from _table(["Code", "Message", "What to do"], sorted(_told()))
 
 
@@ -187,11 +202,19 @@ def _says(rule: Callable[..., Any]) -> tuple[str, str]:
     """Return the first message and action that the source of a requirement yields."""
     tree = ast.parse(inspect.getsource(rule))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple):
-            message, action, _details = node.value.elts
+        if isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple | ast.Call):
+            message, action = (node.value.elts if isinstance(node.value, ast.Tuple) else node.value.args)[:2]
             named = rule.__globals__.get(action.id) if isinstance(action, ast.Name) else None
             return _text(message), named or _text(action)
     raise ValueError(f"{rule.__name__} yields nothing that can be read")
+
+
+def _repairs(rule: Callable[..., Any]) -> list[str]:
+    """Return the names of the repairs that the source of a check mentions."""
+    tree = ast.parse(inspect.getsource(rule))
+    known = {**REPAIRS, **OF_THEIR_OWN}
+    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return list(dict.fromkeys(f"`{text}`" for text in texts if text in known))
 
 
 def told_codes() -> set[str]:

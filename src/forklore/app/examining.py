@@ -84,12 +84,12 @@ def _timeline(address: ChatAddress, means: Means, around: Around, seen: _Seen) -
         with reading(means.workspace, address) as read:
             opened = opened_timeline(read, means, around)
             found = findings_on_opening(opened)
+            integrity = opened.metadata.get("integrity")
     except ChatNotFound:
         return  # removed while we look
     except ForkloreError as error:
         yield Located(Finding("CHAT_DAMAGED", Severity.ERROR, error.message, error.action), chat=str(address))
         return
-    integrity = opened.metadata.get("integrity")
     if isinstance(integrity, str) and integrity:
         seen.integrity.setdefault(integrity, []).append(address)
     if read.book_name:

@@ -52,7 +52,7 @@ class Opened:
     link_pending: bool = False
     """Its parent could not be told of it when it was made, and still does not know."""
 
-    @property
+    @cached_property
     def metadata(self) -> Mapping[str, Any]:
         """The chat's metadata; empty when it cannot be read."""
         if self.chat is None:

@@ -172,7 +172,8 @@ def _combined_recap_is_the_recorded_one(opened: Opened) -> Problems:
 
 
 def _was_made_by_forklore(opened: Opened) -> Problems:
-    if opened.is_fork and not opened.is_recorded and not _inherits(opened):
+    shares = opened.book_name or isinstance(opened.metadata.get(RUNNING_KEY), dict)
+    if opened.is_fork and shares and not opened.is_recorded and not _inherits(opened):
         yield Problem(
             "Created before full isolation support: it may share data with its parent",
             "Isolate it, so that it has its own lorebook and its own record",

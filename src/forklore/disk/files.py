@@ -21,6 +21,7 @@ from forklore.model.plan import Fingerprint
 
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe must not make us wait
 _LARGE = 1 << 20
+_SMALL = 128 << 10  # so much is read at once rather than where it is asked for
 
 
 class ContextChanged(ForkloreError):
@@ -92,6 +93,8 @@ class OpenFile:
     @cached_property
     def chat(self) -> Chat:
         """The content as a chat."""
+        if self.size <= _SMALL:
+            return Chat.from_bytes(self.read())
         return Chat(lambda: index_lines(self.chunks()), self.read, self._first_bytes)
 
     def _first_bytes(self, count: int) -> bytes:

@@ -104,7 +104,8 @@ def count_messages(data: bytes) -> int:
 def links_of(chat: Chat) -> Iterator[Link]:
     """Yield the links on messages: in the message's ``extra`` and in that of every swipe, since a swipe hides them."""
     last = chat.message_count - 1
-    return _links_at(chat, {number for needle in _LINK_NEEDLES for number in chat.messages_with(needle, upto=last)})
+    numbers = {number for needle in _LINK_NEEDLES for number in chat.messages_with(needle, upto=last)}
+    return _links_at(chat, numbers) if numbers else iter(())
 
 
 def find_links(data: bytes, forks: Collection[str]) -> Iterator[Link]:

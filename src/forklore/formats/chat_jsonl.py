@@ -91,7 +91,7 @@ class Chat:
     @classmethod
     def from_bytes(cls, data: bytes) -> Chat:
         """Return a chat that is wholly in memory."""
-        return cls(lambda: index_lines([data]), lambda start, end: data[start:end])
+        return cls(lambda: index_lines([data]), lambda start, end: data[start:end], lambda count: data[:count])
 
     @cached_property
     def lines(self) -> LineIndex:

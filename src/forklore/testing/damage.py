@@ -11,14 +11,13 @@ What each planting implies besides the finding it is named after:
 - ``INHERITED_STATE`` with a book: ``SHARED_LOREBOOK`` at both forks. It stands for ``LEGACY_FORK``.
 - ``INTEGRITY_DUPLICATE`` stands at the copy and implies nothing: an imported main is a story of its own.
 - A fork deleted in SillyTavern: ``LINK_DANGLING`` and ``MAP_STALE`` at its parent, and ``CLONE_UNUSED``.
-- ``CHAT_RENAMED`` stands at a renamed fork, and at the children of whatever was renamed, where it stands for
-  ``PARENT_MISSING``; a renamed main has no identity of its own that could tell. The parent of a renamed fork:
-  ``LINK_DANGLING`` and ``MAP_STALE``.
-- ``LOREBOOK_RENAMED`` stands for ``LOREBOOK_MISSING``.
+- ``CHAT_RENAMED`` stands at a renamed fork; a renamed main has no identity of its own that could tell. The children of
+  whatever was renamed: ``PARENT_MISSING``. The parent of a renamed fork: ``LINK_DANGLING`` and ``MAP_STALE``.
+- A lorebook that was renamed: ``LOREBOOK_MISSING``.
 - ``LINK_PENDING`` stands at the fork, ``MAP_STALE`` and ``LINK_DANGLING`` at the chat that has the map or the link,
   ``QUEUE_*``, ``REGISTRY_BROKEN`` and ``LOREBOOK_UNREADABLE`` at the chat that names the book.
-- ``CLONE_UNUSED`` stands at the book, ``GROUP_CHAT_MISSING`` at the group's file, ``GROUP_CHAT_UNLISTED`` at the chat's
-  file, ``OPERATION_LEFTOVER`` at the folder in ``staging``; opening a workspace settles that one, so it may be gone
+- ``CLONE_UNUSED`` stands at the book, ``GROUP_CHAT_MISSING`` at the group's file, ``GROUP_CHAT_UNLISTED`` at the
+  chat, ``OPERATION_LEFTOVER`` at the folder in ``staging``; opening a workspace settles that one, so it may be gone
   before anybody looks.
 
 What looks like damage and is none: forks that went on, with more messages, entries and recap versions than recorded;
@@ -530,7 +529,7 @@ def _lorebook_renamed(made: _Workspace) -> None:
     fork = made.fork(main)
     made.go_on(main)
     made.books[f"My favourite book {made.number()}"] = made.books.pop(fork.book)
-    made.plant("LOREBOOK_RENAMED", fork)
+    made.plant("LOREBOOK_MISSING", fork)
 
 
 def _clone_unused(made: _Workspace) -> None:
@@ -657,14 +656,14 @@ def _chat_renamed(made: _Workspace) -> None:
     child = made.fork(fork)
     fork.name = f"The night it snowed {made.number()}"
     made.plant("CHAT_RENAMED", fork)
-    made.plant("CHAT_RENAMED", child)
+    made.plant("PARENT_MISSING", child)
     made.plant("LINK_DANGLING", main)
     made.plant("MAP_STALE", main)
     main = made.main()
     children = [made.fork(main), made.fork(main, "branch")]
     main.name = f"How it all began {made.number()}"
     for child in children:
-        made.plant("CHAT_RENAMED", child)
+        made.plant("PARENT_MISSING", child)
 
 
 def _integrity_duplicate(made: _Workspace) -> None:
@@ -740,7 +739,7 @@ def _group_chat_unlisted(made: _Workspace) -> None:
     stray = made.main(book=False, group=True)
     del made.groups[stray.folder.removeprefix("group:")]
     stray.folder = "group:"
-    made.plant("GROUP_CHAT_UNLISTED", stray.path)
+    made.plant("GROUP_CHAT_UNLISTED", stray)
 
 
 def _operation_leftover(made: _Workspace) -> None:
@@ -827,7 +826,6 @@ CODES = frozenset(
         "LINK_PENDING",
         "LOREBOOK_MISMATCH",
         "LOREBOOK_MISSING",
-        "LOREBOOK_RENAMED",
         "LOREBOOK_UNREADABLE",
         "MAP_STALE",
         "OPERATION_LEFTOVER",
