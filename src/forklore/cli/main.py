@@ -17,6 +17,7 @@ from forklore.errors import BadRequest, ForkloreError, Kind
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Look": ("stories", "tree", "show", "check", "status"),
     "Fork": ("checkpoint", "branch"),
+    "Delete": ("delete", "cleanup", "trash", "restore"),
     "Take back": ("log", "undo"),
     "More": ("queue", "demo", "completion"),
 }

@@ -138,7 +138,7 @@ class LineEdit:
     def from_json(cls, value: dict[str, Any]) -> LineEdit:
         """Return the edit that ``to_json`` wrote."""
         kind = _EDITS[value["do"]]
-        fields = {name: value[name] for name in ("text", "only_if", "prune") if name in value}
+        fields: dict[str, Any] = {name: value[name] for name in ("text", "only_if", "prune") if name in value}
         if "slot" in value:
             fields["slot"] = Slot.from_json(value["slot"])
         return cls(value["line"], kind(path=tuple(value["path"]), **fields))
