@@ -29,8 +29,8 @@ EXPORTS = [
     "__version__",
     "open",
 ]
-WITHOUT_COMMAND = {"recover", "listening", "plan"}
-"""What happens on opening, what a face needs for itself, and what --dry-run shows."""
+WITHOUT_COMMAND = {"recover", "listening", "plan", "empty_trash"}
+"""What happens on opening, what a face needs for itself, what --dry-run shows, and what trash --empty does."""
 WITHOUT_METHOD = {"demo", "completion"}
 
 

@@ -53,7 +53,12 @@ class Around:
     def sharers(self, address: ChatAddress) -> tuple[str, ...]:
         """Return the other timelines of the story that use the same lorebook, unless it is shared on purpose."""
         place = self._places.get(str(address))
-        if place is None or place[0].isolated or not place[0].lorebook or self._means.settings.is_shared_on_purpose(place[0].lorebook):
+        if (
+            place is None
+            or place[0].isolated
+            or not place[0].lorebook
+            or self._means.settings.is_shared_on_purpose(place[0].lorebook)
+        ):
             return ()
         timeline, story = place
         return tuple(t.chat for t in story.timelines if t.lorebook == timeline.lorebook and t.chat != timeline.chat)

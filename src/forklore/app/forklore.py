@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from forklore.app import deleting
+from forklore.app import trash as trashing
 from forklore.app.applying import apply_alone
 from forklore.app.doctor import Examined, doctor
 from forklore.app.forking import ForkRequest, check_fork, dry_run, fork
@@ -26,6 +28,7 @@ from forklore.app.results import (
     TimelineShown,
     Undone,
 )
+from forklore.app.results_life import Cleanup, Deleted, Restored, TrashShown
 from forklore.app.settings import Settings
 from forklore.app.undoing import undo_plan
 from forklore.channels.checkpoint_map import STATE_KEY
@@ -261,6 +264,28 @@ class Forklore:
     def doctor(self, *, fix: bool = False) -> Examined:
         """Examine the whole workspace; with *fix*, mend what can be mended without losing anything."""
         return doctor(self._means, fix=fix)
+
+    # --- deleting -------------------------------------------------------------------------------------------------
+
+    def delete(self, chat: str, *, yes: bool = False) -> Deleted:
+        """Move a timeline to the trash; raises ``ChatHasForks`` when it has forks, unless *yes*."""
+        return deleting.delete(self._workspace.resolve(chat), self._means, yes=yes)
+
+    def cleanup(self, *, apply: bool = False) -> Cleanup:
+        """Return the clones that nobody names and the map entries of vanished chats, after removing them if *apply*."""
+        return deleting.cleanup(self._means, apply=apply)
+
+    def trash(self) -> TrashShown:
+        """Return what is in the trash."""
+        return trashing.trash(self._means)
+
+    def restore(self, item: str) -> Restored:
+        """Put one item of the trash back; raises ``NameTaken`` when something stands in its place."""
+        return trashing.restore(item, self._means)
+
+    def empty_trash(self, older_than: float) -> TrashShown:
+        """Delete for good what has been in the trash for *older_than* days, and return what that was."""
+        return trashing.empty_trash(older_than, self._means)
 
     # --- the queue ------------------------------------------------------------------------------------------------
 

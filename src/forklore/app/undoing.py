@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from forklore.disk.files import OpenFile
+from forklore.disk.operation_folder import FOLDER
+from forklore.disk.referrers import Referrers, referrers
 from forklore.disk.scan import scan_chats
 from forklore.disk.staging import content_is, prepare_edit
 from forklore.disk.workspace import Workspace
 from forklore.formats.chat_jsonl import ChatDamaged
-from forklore.formats.json_text import NotJson
-from forklore.log.operations import Operation
-from forklore.model.plan import EditFile, LineEdit, Plan
+from forklore.formats.json_edit import value_text
+from forklore.formats.json_text import NotJson, to_text
+from forklore.log.operations import Operation, undone_ids
+from forklore.model.plan import HEADER, EditFile, LineEdit, Plan, Put
 from forklore.model.timeline import ChatFacts
-from forklore.planning.undo import UndoRefused, inverse_edits, inverse_link_edits, plan_undo
+from forklore.planning.undo import UndoRefused, inverse_edits, inverse_link_edits, is_book, plan_undo
+
+TRASH = f"{FOLDER}/trash"
+"""The path of the trash in the workspace."""
 
 
 def undo_plan(operation: Operation, log: list[Operation], workspace: Workspace, cache: Path | None) -> Plan:
     """Return the plan that undoes *operation*; raises ``UndoRefused`` when something was built on it since."""
     makes_fork = _makes_fork(operation)
+    removes = _origin(operation, log).kind in ("delete", "restore")
+    _refuse_if_trashed_since(operation, log, workspace)
     _refuse_if_gone_on(operation, workspace)
-    if makes_fork:
+    if any(True for _ in _created(operation)):
         _refuse_if_built_on(operation, scan_chats(workspace, cache))
+        _refuse_if_named(operation, workspace, referrers(workspace, cache), may_be_unknown=makes_fork)
 
     def edits_of(change: Mapping[str, Any]) -> tuple[LineEdit, ...]:
         if makes_fork and change.get("role") == "link":
             return _link_edits(change, operation, log, workspace)
+        if removes and change.get("role") == "link":
+            return edits_that_fit(change, workspace)
         return inverse_edits(change)
 
     plan = plan_undo(
@@ -37,10 +49,35 @@ def undo_plan(operation: Operation, log: list[Operation], workspace: Workspace, 
         exists=workspace.exists,
         edits_of=edits_of,
         notes=operation.notes,
+        item_of=lambda change: _item_now(change, log, workspace),
     )
     if all(isinstance(change, EditFile) for change in plan.changes):
         _refuse_if_nothing_is_left(plan, workspace)
     return plan
+
+
+def _origin(operation: Operation, log: list[Operation]) -> Operation:
+    """Return what an undo, an undo of an undo and so on speak of in the end."""
+    by_id = {each.id: each for each in log}
+    while operation.undoes in by_id:
+        operation = by_id[operation.undoes]
+    return operation
+
+
+def _item_now(change: Mapping[str, Any], log: list[Operation], workspace: Workspace) -> str:
+    """Return where in the trash a file is: it may have been put back and trashed again."""
+    same = (
+        each["item"]
+        for operation in log
+        for each in operation.changes
+        if each["do"] == "trash" and (each["path"], each["content"]) == (change["path"], change["content"])
+    )
+    return str(next((item for item in (change["item"], *same) if in_trash(item, workspace)), change["item"]))
+
+
+def in_trash(item: str, workspace: Workspace) -> bool:
+    """Whether the trash still has an item."""
+    return workspace.exists(f"{TRASH}/{item}")
 
 
 def _makes_fork(operation: Operation) -> bool:
@@ -66,7 +103,37 @@ def _refuse_if_gone_on(operation: Operation, workspace: Workspace) -> None:
             raise UndoRefused(f"{name!r} has gone on since the {operation.kind} was made.")
 
 
+def _refuse_if_trashed_since(operation: Operation, log: list[Operation], workspace: Workspace) -> None:
+    """Refuse while a file that has to be changed back is in the trash: it would come back with what is undone now."""
+    paths = {change["path"] for change in operation.changes if change["do"] != "trash"}
+    paths.add(operation.notes.get("needs", ""))  # the lorebook of a chat that was deleted without it
+    undone = undone_ids(log)
+    for later in takewhile(lambda each: each.id != operation.id, log):
+        for change in later.changes if later.id not in undone else ():
+            if change["do"] == "trash" and change["path"] in paths and not workspace.exists(change["path"]):
+                name = change["path"].rpartition("/")[2]
+                raise UndoRefused(
+                    f"{name!r} went to the trash since, with the {later.kind} {later.id}.",
+                    action=f"Undo that first: forklore undo {later.id}. Nothing was changed.",
+                )
+
+
+def _refuse_if_named(operation: Operation, workspace: Workspace, found: Referrers, *, may_be_unknown: bool) -> None:
+    """Refuse to take a lorebook away that a card, the settings or another chat's effects name."""
+    books = {_stem(path) for path, _ in _created(operation) if is_book(path) and workspace.exists(path)}
+    for book in sorted(books):
+        named = found.of(book, besides=operation.chat)
+        if named:
+            raise UndoRefused(f"The lorebook {book!r} is in use. {named[0]}")
+        if found.unreadable and not may_be_unknown:
+            raise UndoRefused(
+                f"Whether the lorebook {book!r} is in use cannot be told. {found.unreadable[0]}",
+                action="Mend or remove what cannot be read, then try again. Nothing was changed.",
+            )
+
+
 def _refuse_if_built_on(operation: Operation, chats: list[ChatFacts]) -> None:
+    children = operation.notes.get("children", ())  # they were there when the chat was not
     paths = [path for path, _ in _created(operation)]
     books = {_stem(path) for path in paths if path.startswith("worlds/")}
     forks = {path for path in paths if not path.startswith("worlds/")}
@@ -76,7 +143,7 @@ def _refuse_if_built_on(operation: Operation, chats: list[ChatFacts]) -> None:
         beside = _place(chat.folder) == folder
         if beside and chat.name in fork_names:
             continue
-        if beside and chat.main_chat in fork_names:
+        if beside and chat.main_chat in fork_names and chat.address not in children:
             raise UndoRefused(f"{chat.address!r} was forked from it.")
         if chat.lorebook in books:
             raise UndoRefused(f"{chat.address!r} uses its lorebook.")
@@ -94,18 +161,56 @@ def _stem(path: str) -> str:
 def _link_edits(
     change: Mapping[str, Any], operation: Operation, log: list[Operation], workspace: Workspace
 ) -> tuple[LineEdit, ...]:
-    folder = change["path"].rpartition("/")[0]
     try:
         with OpenFile(workspace.root / change["path"]) as file:
-            return inverse_link_edits(
-                change,
-                file.chat,
-                str(operation.notes["fork"]),
-                history=_history(change["path"], log),
-                still_there=lambda name: workspace.exists(f"{folder}/{name}.jsonl"),
-            )
+            return _links_taken_out(change, file, str(operation.notes["fork"]), log, workspace)
     except (OSError, ChatDamaged):
         return ()
+
+
+def _links_taken_out(
+    change: Mapping[str, Any], file: OpenFile, fork: str, log: list[Operation], workspace: Workspace
+) -> tuple[LineEdit, ...]:
+    folder = change["path"].rpartition("/")[0]
+    return inverse_link_edits(
+        change,
+        file.chat,
+        fork,
+        history=_history(change["path"], log),
+        still_there=lambda name: workspace.exists(f"{folder}/{name}.jsonl"),
+    )
+
+
+def links_to(fork: str, path: str, file: OpenFile, log: list[Operation], workspace: Workspace) -> tuple[LineEdit, ...]:
+    """Return the edits that take the links to *fork* out of the chat at *path*, as undoing the fork would."""
+    made = (
+        change
+        for operation in log
+        if _makes_fork(operation) and operation.notes["fork"] == fork
+        for change in operation.changes
+        if change["path"] == path and change["do"] == "edit"
+    )
+    return _links_taken_out(next(made, {"path": path}), file, fork, log, workspace)
+
+
+def edits_that_fit(change: Mapping[str, Any], workspace: Workspace) -> tuple[LineEdit, ...]:
+    """Return the inverse edits of a link that was taken out; what stands in its place by now stays."""
+    try:
+        with OpenFile(workspace.root / change["path"]) as file:
+            return tuple(each for each in inverse_edits(change) if _fits(each, file))
+    except OSError:
+        return ()
+
+
+def _fits(inverse: LineEdit, file: OpenFile) -> bool:
+    if inverse.line is None or not (inverse.line == HEADER or file.chat.has(inverse.line)):
+        return False
+    if not isinstance(inverse.edit, Put) or inverse.edit.only_if is not None:
+        return True
+    try:
+        return value_text(to_text(file.chat.line_bytes(inverse.line)), inverse.edit.path) is None
+    except NotJson:
+        return False
 
 
 def _history(path: str, log: list[Operation]) -> dict[str, tuple[LineEdit, ...]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.formats.chat_facts import MAP_KEY
 from forklore.model.plan import Drop, Edit, JsonPath
 
 _SPACE = "auto_recap"
 STATE_KEY = "auto_recap_checkpoint_state"
-MAP_PATH: JsonPath = (_SPACE, "checkpoint_lorebook_map")
+MAP_PATH: JsonPath = (_SPACE, MAP_KEY)
 
 
 def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:

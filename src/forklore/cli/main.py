@@ -18,6 +18,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Look": ("stories", "tree", "show", "check", "verify", "status"),
     "Fork": ("checkpoint", "branch"),
     "Mend": ("doctor", "repair"),
+    "Delete": ("delete", "cleanup", "trash", "restore"),
     "Take back": ("log", "undo"),
     "More": ("queue", "demo", "completion"),
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Stories,
         TimelineShown,
     )
+    from forklore.app.results_life import Cleanup, Deleted, Restored, TrashShown
     from forklore.errors import ForkloreError
     from forklore.log.operations import Operation
     from forklore.model.finding import Finding, Report
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _RULE = "━" * 40
 _LONG_TEXT = 100
 _SHOWN = 20
+_SHOWN = 5  # of a list of reasons
 
 
 # --- errors and findings ------------------------------------------------------------------------------------------
@@ -338,6 +340,95 @@ def dry_run(planned: DryRun) -> str:
         warnings = planned.report.warnings
         text += f"\n{_count(len(warnings), 'warning').capitalize()}:\n\n{_findings(warnings, WARN)}"
     return text
+
+
+# --- deleting -----------------------------------------------------------------------------------------------------
+
+
+def deleted(shown: Deleted) -> str:
+    """Return what went to the trash, what stayed and why, and how to take it back."""
+    book, kept = "none", list(shown.kept_because)
+    if shown.book is not None:
+        book = f'"{shown.book}" went with it'
+    elif kept:
+        book = f'"{shown.kept_book}" stays' if shown.kept_book else "stays, if it has one"
+    lines = [
+        f"{GOOD}✓{PLAIN} Moved to the trash: {BOLD}{shown.chat}{PLAIN}",
+        *_table(
+            ("lorebook", book),
+            *(("", sentence) for sentence in _some(kept)),
+            ("forks", f"{_count(len(shown.children), 'fork')}, whole without it" if shown.children else ""),
+            ("take it back", f"forklore undo {shown.operation}"),
+        ),
+        *_pending(shown.pending),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def cleanup(shown: Cleanup) -> str:
+    """Return what nobody names, and what became of it."""
+    books = [
+        f"  {book.name}  {DIM}{_size(book.size)}, {_count(book.age_days, 'day')} old, from {book.origin}{PLAIN}"
+        for book in shown.books
+    ]
+    entries = [f"  {entry.chat}  {DIM}{entry.fork} → {entry.book}{PLAIN}" for entry in shown.map_entries]
+    lines = [
+        *_section("Lorebooks that nobody names", books),
+        *_section("Map entries of chats that are gone", entries),
+        *_section("Whether a lorebook is free cannot be told", [f"  {each}" for each in _some(shown.kept_because)]),
+    ]
+    if not books and not entries:
+        lines += ["", "There is nothing to clean up."]
+    elif shown.operation is None:
+        lines += ["", "Nothing was changed. Move it to the trash: forklore cleanup --apply"]
+    else:
+        lines += ["", f"{GOOD}✓{PLAIN} Moved to the trash. Take it back: forklore undo {shown.operation}"]
+    return "\n".join([*lines[1:], *_pending(shown.pending)]) + "\n"
+
+
+def trash(shown: TrashShown) -> str:
+    """Return one item in two lines: what it is called here, and what it was."""
+    if not shown.items:
+        return "The trash is empty.\n"
+    total = f"{_count(len(shown.items), 'file')}, {_size(sum(item.size for item in shown.items))}"
+    return f"{_items(shown)}{DIM}{total}{PLAIN}\n"
+
+
+def emptied(shown: TrashShown) -> str:
+    """Return what was deleted for good."""
+    if not shown.items:
+        return "Nothing in the trash is that old.\n"
+    size = _size(sum(item.size for item in shown.items))
+    return f"{_items(shown)}{GOOD}✓{PLAIN} Deleted for good: {_count(len(shown.items), 'file')}, {size}\n"
+
+
+def _items(shown: TrashShown) -> str:
+    return "".join(
+        f"{BOLD}{item.item}{PLAIN}\n  {item.when[:16].replace('T', ' ')}  {_size(item.size)}  "
+        f"{item.path or 'left by an interrupted operation'}\n"
+        for item in shown.items
+    )
+
+
+def restored(shown: Restored) -> str:
+    """Return what is back."""
+    lines = [f"{GOOD}✓{PLAIN} Back from the trash: {BOLD}{shown.path}{PLAIN}"]
+    lines += [f"  with it  {path}" for path in shown.also]
+    lines += [*_pending(shown.pending), f"  take it back  forklore undo {shown.operation}"]
+    return "\n".join(lines) + "\n"
+
+
+def _pending(pending: Sequence[str]) -> list[str]:
+    return [f"  {WARN}{sentence}{PLAIN}" for sentence in pending]
+
+
+def _some(sentences: Sequence[str]) -> list[str]:
+    more = [f"… and {len(sentences) - _SHOWN} more"] if len(sentences) > _SHOWN else []
+    return [*sentences[:_SHOWN], *more]
+
+
+def _size(size: int) -> str:
+    return f"{size} bytes" if size < 1000 else f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1e6:.1f} MB"
 
 
 # --- queue, log, undo ---------------------------------------------------------------------------------------------

@@ -77,6 +77,14 @@ def say(text: str) -> None:
         _silence(sys.stderr)
 
 
+def ask(question: str) -> bool:
+    """Ask a person on the terminal, and return whether the answer is yes; where nobody can answer it is no."""
+    if not is_terminal(sys.stdin) or not is_terminal(sys.stderr):
+        return False
+    say(f"{question} [y/N] ")
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
+
+
 def is_terminal(stream: IO[str] | None) -> bool:
     """Whether a person looks at *stream*."""
     return stream is not None and stream.isatty()

@@ -32,11 +32,11 @@ _dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 Progress = Callable[[int, int], None]
 Row = list[Any]
-"""``[size, mtime_ns, messages, main_chat, lorebook, kind, at, timeline, links, damaged, forks]``
+"""``[size, mtime_ns, messages, main_chat, lorebook, kind, at, timeline, links, damaged, other_books, mapped, forks]``
 
 *forks* are those that links were looked for.
 """
-_FACTS, _MAIN_CHAT, _KIND, _LINKS, _FORKS, _LENGTH = slice(2, 10), 3, 5, 8, 10, 11
+_FACTS, _MAIN_CHAT, _KIND, _LINKS, _BOOKS, _MAPPED, _FORKS, _LENGTH = slice(2, 12), 3, 5, 8, 10, 11, 12, 13
 
 
 def scan_stories(workspace: Workspace, cache: Path | None, progress: Progress | None = None) -> tuple[Story, ...]:
@@ -155,7 +155,7 @@ def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: s
     except (OSError, ForkloreError):
         return None
     facts = read_header(header, name, quickly=quickly) if header.strip() else HeaderFacts(damaged=True)
-    return [stat.st_size, stat.st_mtime_ns, messages, *facts[:5], links, facts.damaged, sorted(forks or ())]
+    return [stat.st_size, stat.st_mtime_ns, messages, *facts[:5], links, *facts[5:], sorted(forks or ())]
 
 
 def _content(path: str, size: int) -> bytes:
@@ -208,10 +208,12 @@ class _Memory:
         """Return what was known of the chats of a folder."""
         with suppress(KeyError, TypeError, IndexError, AttributeError):
             known: dict[str, Row] = self._known[folder]
+            if any(len(row) != _LENGTH for row in known.values()):
+                return {}
             for row in known.values():
-                row[_LINKS] = tuple(Link(*link) for link in row[_LINKS])
-            if all(len(row) == _LENGTH for row in known.values()):
-                return known
+                row[_LINKS] = tuple([Link(*link) for link in row[_LINKS]])
+                row[_BOOKS], row[_MAPPED] = tuple(row[_BOOKS]), tuple([tuple(pair) for pair in row[_MAPPED]])
+            return known
         return {}
 
     @cached_property

@@ -297,6 +297,13 @@ def has_content(path: Path, content: Content) -> bool:
         return False
 
 
+def content_of_file(file: OpenFile) -> Content:
+    """Return the content of a file as it is now, as one segment."""
+    digest = hashlib.sha256()
+    _add(digest, file, 0, file.size)
+    return ((file.size, digest.hexdigest()),)
+
+
 def content_is(file: OpenFile, content: Content) -> bool:
     """Whether the file consists of exactly these segments."""
     if file.size != sum(length for length, _ in content):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -214,6 +215,13 @@ class Workspace:
         except (FileNotFoundError, NotADirectoryError):
             return []
         return [name.removesuffix(".json") for name in names if name.endswith(".json")]
+
+    def book_files(self) -> Iterator[Path]:
+        """Yield the file of every lorebook, by name."""
+        with suppress(FileNotFoundError, NotADirectoryError):
+            for name in sorted(os.listdir(self.root / _WORLDS)):
+                if name.endswith(".json") and (self.root / _WORLDS / name).is_file():
+                    yield self.root / _WORLDS / name
 
     # --- where else a lorebook is active -----------------------------------------------------------------------
 

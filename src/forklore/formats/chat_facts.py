@@ -14,6 +14,7 @@ from forklore.model.timeline import Link
 
 _LONG = 4096  # from this length of a header on the faster reader pays for its own import
 _FEW = 4  # names that are looked for one by one
+MAP_KEY = "checkpoint_lorebook_map"
 _LINK_NEEDLES = (b'"bookmark_link"', b'"branches"')
 
 
@@ -26,6 +27,10 @@ class HeaderFacts(NamedTuple):
     at: int | None = None
     timeline: str | None = None
     damaged: bool = False
+    other_books: tuple[str, ...] = ()
+    """Lorebooks the chat refers to besides its own: in a list of several, or by timed effects."""
+    mapped: tuple[tuple[str, str], ...] = ()
+    """The map of forks to their lorebooks."""
 
 
 def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> HeaderFacts:
@@ -41,18 +46,47 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
             metadata = None
         if not isinstance(metadata, dict):
             return HeaderFacts(damaged=True)
-        found = metadata.get("main_chat"), metadata.get("world_info"), metadata.get("forklore")
-    main_chat, world_info, own = found
+        found = _Found(*(metadata.get(key) for key in _Found._fields))
+    book, own = _book_name(found.world_info), found.forklore
+    others, mapped = tuple(_other_books(found, book)), tuple(_mapped(found.auto_recap))
     if not isinstance(own, dict) or own.get("chat") != chat_name:
-        return HeaderFacts(_text(main_chat), _book_name(world_info))
+        return HeaderFacts(_text(found.main_chat), book, other_books=others, mapped=mapped)
     at = own.get("message")
     return HeaderFacts(
-        _text(main_chat),
-        _book_name(world_info),
+        _text(found.main_chat),
+        book,
         _text(own.get("kind")),
         at if isinstance(at, int) else None,
         _text(own.get("timeline")),
+        other_books=others,
+        mapped=mapped,
     )
+
+
+class _Found(NamedTuple):
+    """The values of the metadata that tell something."""
+
+    main_chat: Any
+    world_info: Any
+    forklore: Any
+    timedWorldInfo: Any  # noqa: N815  # as SillyTavern calls it
+    auto_recap: Any
+
+
+def _other_books(found: _Found, own: str | None) -> list[str]:
+    named = found.world_info if isinstance(found.world_info, list) else []
+    books = {name for name in named if isinstance(name, str)}
+    if isinstance(found.timedWorldInfo, dict):
+        effects = (keys for keys in found.timedWorldInfo.values() if isinstance(keys, dict))
+        books |= {key.rpartition(".")[0] for keys in effects for key in keys}  # ``<book>.<uid>``
+    return sorted(books - {own, ""})
+
+
+def _mapped(space: Any) -> Iterator[tuple[str, str]]:
+    forks = space.get(MAP_KEY) if isinstance(space, dict) else None
+    for fork, book in forks.items() if isinstance(forks, dict) else ():
+        if isinstance(book, str):
+            yield fork, book
 
 
 def lorebook_name(metadata: Mapping[str, Any]) -> str | None:
@@ -70,8 +104,8 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _metadata_quickly(line: bytes) -> tuple[Any, Any, Any] | None:
-    """Return ``main_chat``, ``world_info`` and ``forklore`` with msgspec; None where it is absent or refuses."""
+def _metadata_quickly(line: bytes) -> _Found | None:
+    """Return what tells something with msgspec; None where it is absent or refuses."""
     decode = _quick_decoder()
     if decode is None:
         return None
@@ -79,7 +113,7 @@ def _metadata_quickly(line: bytes) -> tuple[Any, Any, Any] | None:
         found = decode(line).chat_metadata
     except ValueError:  # msgspec's errors are ValueErrors
         return None
-    return found.main_chat, found.world_info, found.forklore
+    return _Found(*(getattr(found, key) for key in _Found._fields))
 
 
 @cache
@@ -88,8 +122,7 @@ def _quick_decoder() -> Callable[[bytes], Any] | None:
         import msgspec  # noqa: PLC0415
     except ImportError:
         return None
-    keys = ("main_chat", "world_info", "forklore")
-    metadata = msgspec.defstruct("Metadata", [(key, Any, None) for key in keys])
+    metadata = msgspec.defstruct("Metadata", [(key, Any, None) for key in _Found._fields])
     return msgspec.json.Decoder(msgspec.defstruct("Header", [("chat_metadata", metadata)])).decode
 
 

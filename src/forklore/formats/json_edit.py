@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from json.decoder import scanstring  # type: ignore[attr-defined]  # C scanner of the standard library, not in its stubs
 from typing import Any, NamedTuple
 
 from forklore.formats.json_text import NotJson, decode_value, encode, same_value, skip_blanks
-from forklore.model.plan import Append, Drop, Edit, JsonPath, Put, Take
+from forklore.model.plan import Append, Drop, Edit, JsonPath, Put, Slot, Take
 
 Guide = dict[str | int, Any]
 """The paths that will be looked at, as a tree: what lies on none of them is not taken apart."""
@@ -29,7 +30,8 @@ class Edited(NamedTuple):
 def apply_edits(text: str, edits: Sequence[Edit]) -> Edited:
     """Make *edits* one after the other and say which edits take them back.
 
-    What was put or appended is taken back byte for byte; what was dropped comes back as the last of its siblings.
+    Where nothing else changed they are taken back byte for byte; what was dropped comes back between the siblings it
+    had.
     An edit whose condition does not hold, or that has nothing to do, changes nothing and has no inverse.
     """
     inverse: list[Edit] = []
@@ -133,19 +135,46 @@ class _Container:
         before = f",{first.before}" if first else ""
         self.add(key, _Member(before, "" if key is None else f"{encode(key)}{colon}", value))
 
-    def remove(self, number: int) -> None:
-        """Remove a member with exactly one comma: the one before it, or for the first one the one after it."""
-        is_first = number == next(iter(self.members))
+    def put_back(self, key: str | None, value: str, slot: Slot) -> None:
+        """Add a member where it once stood: before the first of those that came after it, else as the last one."""
+        order = list(self.members)
+        place = next((place for place, number in enumerate(order) if self._known_as(number) in slot.later), len(order))
+        blanks = slot.before.replace(",", "", 1)
+        before = slot.before if "," in slot.before else slot.after or f",{blanks}"
+        if not order:
+            before, self.closing = blanks, self.closing.removeprefix(blanks)
+        elif place == 0:
+            first = self.members[order[0]]
+            before, first.before = first.before, before
+        self.add(key, _Member(before, slot.name or ("" if key is None else f"{encode(key)}:"), value))
+        order.insert(place, self.made - 1)
+        self.members = {number: self.members[number] for number in order}
+
+    def remove(self, number: int, level: int) -> Slot:
+        """Remove a member with exactly one comma: the one before it, or for the first one the one after it.
+
+        Returns its place; *level* is how many steps led to it.
+        """
+        order = list(self.members)
+        place = order.index(number)
+        later = tuple(self._known_as(number) for number in order[place + 1 :])
         member = self.members.pop(number)
-        if is_first:
+        after = ""
+        if place == 0:
             second = next(iter(self.members.values()), None)
             if second:
-                second.before = member.before
+                after, second.before = second.before, member.before
             else:
                 self.closing = member.before + self.closing
         if self.is_object:
             key = scanstring(member.name, 1)[0]
             self.places[key].remove(number)
+        return Slot(level, member.before, after, member.name, later)
+
+    def _known_as(self, number: int) -> str:
+        """Return what tells a member from its siblings."""
+        member = self.members[number]
+        return str(scanstring(member.name, 1)[0]) if self.is_object else member.text()
 
 
 class _Document(NamedTuple):
@@ -259,7 +288,11 @@ def _make(root: _Container, edit: Put) -> list[Edit]:
     parent = _find(root, edit.path[:known])
     container = parent.member.opened() if parent else root
     if container and container.is_object:
-        container.append(str(below[0]), _nested(below[1:], edit.text))
+        key, text = str(below[0]), _nested(below[1:], edit.text)
+        if edit.slot is not None and edit.slot.level == known + 1:
+            container.put_back(key, text, edit.slot)
+        else:
+            container.append(key, text)
         return [Drop(edit.path, edit.text, len(below) - 1)]
     if parent is None:
         raise NotJson("not an object")
@@ -280,25 +313,30 @@ def _drop(root: _Container, edit: Drop) -> list[Edit]:
     if not found or (edit.only_if is not None and not same_value(found.member.text(), edit.only_if)):
         return []
     old = found.member.text()
-    _remove_at(root, edit.path)
-    _prune(root, edit.path, edit.prune)
-    return [Put(edit.path, old)]
+    slot = _remove_at(root, edit.path)
+    return [Put(edit.path, old, slot=_prune(root, edit.path, edit.prune) or slot)]
 
 
-def _remove_at(root: _Container, path: JsonPath) -> None:
+def _remove_at(root: _Container, path: JsonPath) -> Slot | None:
+    slot: Slot | None = None
     while found := _find(root, path):
-        found.holder.remove(found.number)
+        removed = found.holder.remove(found.number, len(path))
+        slot = slot or removed
         if not found.holder.is_object:
             break  # in an object an earlier member with an equal key would come to light
+    return slot
 
 
-def _prune(root: _Container, path: JsonPath, levels: int) -> None:
+def _prune(root: _Container, path: JsonPath, levels: int) -> Slot | None:
+    """Remove up to *levels* parents that became empty; return the place of the topmost one that went."""
+    slot: Slot | None = None
     for level in range(1, levels + 1):
         found = _find(root, path[:-level])
         container = found.member.opened() if found else None
         if container is None or container.members:
             break
-        _remove_at(root, path[:-level])
+        slot = _remove_at(root, path[:-level])
+    return slot
 
 
 def _array_at(root: _Container, path: JsonPath) -> _Container | None:
@@ -310,12 +348,16 @@ def _array_at(root: _Container, path: JsonPath) -> _Container | None:
 def _append(root: _Container, edit: Append) -> list[Edit]:
     array = _array_at(root, edit.path)
     if array is None:
-        back = _put(root, Put(edit.path, f"[{edit.text}]"))
+        back = _put(root, Put(edit.path, f"[{edit.text}]", slot=edit.slot))
         made = back[0]
         return [Take(edit.path, edit.text, made.prune + 1)] if isinstance(made, Drop) else back
-    if any(same_value(item.text(), edit.text) for item in array.members.values()):
+    copies = sum(same_value(item.text(), edit.text) for item in array.members.values())
+    if copies > (edit.slot.copies if edit.slot else 0):
         return []
-    array.append(None, edit.text)
+    if edit.slot is not None and edit.slot.level == len(edit.path) + 1:
+        array.put_back(None, edit.text, edit.slot)
+    else:
+        array.append(None, edit.text)
     return [Take(edit.path, edit.text)]
 
 
@@ -324,14 +366,16 @@ def _take(root: _Container, edit: Take) -> list[Edit]:
     if array is None:
         return []
     equal = [number for number, item in array.members.items() if same_value(item.text(), edit.text)]
-    for number in equal:
-        array.remove(number)
-    if not equal:
-        return []
-    if edit.prune and not array.members:
-        _remove_at(root, edit.path)
-        _prune(root, edit.path, edit.prune - 1)
-    return [Append(edit.path, edit.text)]
+    back: list[Edit] = []
+    for taken, number in enumerate(equal, 1):
+        text = array.members[number].text()
+        slot = replace(array.remove(number, len(edit.path) + 1), copies=len(equal) - taken)
+        back.insert(0, Append(edit.path, text, slot))
+    if equal and edit.prune and not array.members:
+        slot_of_array = _remove_at(root, edit.path)
+        pruned = _prune(root, edit.path, edit.prune - 1) or slot_of_array
+        back[0] = Append(edit.path, edit.text, pruned)
+    return back
 
 
 _APPLY: dict[type[Edit], Callable[[_Container, Any], list[Edit]]] = {

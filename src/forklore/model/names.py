@@ -147,6 +147,12 @@ def clone_name(base: str, kind: str, label_source: str, taken: Callable[[str], b
     return next(name for name in names if not taken(name))
 
 
+def clone_base(name: str) -> str | None:
+    """Return the lorebook that a clone's name begins with, None when the name is not that of a clone."""
+    mark = _INHERITED_MARK.search(name)
+    return name[: mark.start()] if mark and name[: mark.start()].strip() and mark.end() < len(name) else None
+
+
 def _fork_name(template: str, origin: str, *, kind: str, n: int) -> str:
     number = str(n)
     if MAX_NAME_BYTES - _byte_length(_fill(template, "", number)) <= SHORTEST_CUT_BYTES:

@@ -37,15 +37,45 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, slots=True)
+class Slot:
+    """Where something stood before it was removed, so that it comes back to the very place, laid out as it was."""
+
+    level: int
+    """How many steps lead to what was removed; fewer than in the edit's path where an emptied parent went with it."""
+    before: str
+    """What separated it from its elder sibling, or from the bracket."""
+    after: str = ""
+    """What separated the next sibling from it, where it was the first one."""
+    name: str = ""
+    """The key and the colon as they were written; nothing in an array."""
+    later: tuple[str, ...] = ()
+    """The siblings after it: their keys, or in an array their texts."""
+    copies: int = 0
+    """How many equal items were left in the array."""
+
+    def to_json(self) -> list[Any]:
+        """Return the place as a JSON array."""
+        return [self.level, self.before, self.after, self.name, list(self.later), self.copies]
+
+    @classmethod
+    def from_json(cls, value: list[Any]) -> Slot:
+        """Return the place that ``to_json`` wrote."""
+        level, before, after, name, later, copies = value
+        return cls(level, before, after, name, tuple(later), copies)
+
+
+@dataclass(frozen=True, slots=True)
 class Put:
     """Give the member at *path* the JSON *text*, making missing parent objects.
 
-    With *only_if* (JSON text) the edit is made only while the member has that value.
+    With *only_if* (JSON text) the edit is made only while the member has that value. With *slot* a member that is made
+    comes back to where it was.
     """
 
     path: JsonPath
     text: str
     only_if: str | None = None
+    slot: Slot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +92,14 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Append the JSON *text* to the array at *path*, unless it is in there; make a missing array."""
+    """Append the JSON *text* to the array at *path*, unless it is in there; make a missing array.
+
+    With *slot* it comes back to where it was instead.
+    """
 
     path: JsonPath
     text: str
+    slot: Slot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +130,17 @@ class LineEdit:
             value = getattr(edit, name, None)
             if value:
                 written[name] = value
+        if isinstance(edit, Put | Append) and edit.slot is not None:
+            written["slot"] = edit.slot.to_json()
         return written
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> LineEdit:
         """Return the edit that ``to_json`` wrote."""
         kind = _EDITS[value["do"]]
-        fields = {name: value[name] for name in ("text", "only_if", "prune") if name in value}
+        fields: dict[str, Any] = {name: value[name] for name in ("text", "only_if", "prune") if name in value}
+        if "slot" in value:
+            fields["slot"] = Slot.from_json(value["slot"])
         return cls(value["line"], kind(path=tuple(value["path"]), **fields))
 
 

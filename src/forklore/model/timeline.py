@@ -34,6 +34,10 @@ class ChatFacts(NamedTuple):
     timeline: str | None
     links: tuple[Link, ...]
     damaged: bool = False
+    other_books: tuple[str, ...] = ()
+    """Lorebooks it refers to besides its own."""
+    mapped: tuple[tuple[str, str], ...] = ()
+    """Its map of forks to their lorebooks."""
 
     @property
     def address(self) -> str:
@@ -151,7 +155,7 @@ def _break_cycles(parents: dict[Place, ChatFacts]) -> None:
 
 
 def _timeline(chat: ChatFacts, parent: ChatFacts | None, users: Mapping[str, int]) -> Timeline:
-    folder, name, messages, main_chat, lorebook, kind, at, _, _, _ = chat  # at once: there may be thousands
+    folder, name, messages, main_chat, lorebook, kind, at, *_ = chat  # at once: there may be thousands
     record = "recorded"
     if kind is None:
         kind, record = names.kind_from_name(name), "legacy"

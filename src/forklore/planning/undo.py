@@ -44,11 +44,13 @@ def plan_undo(
     exists: Callable[[str], bool],
     edits_of: Callable[[Mapping[str, Any]], tuple[LineEdit, ...]],
     notes: Mapping[str, Any],
+    item_of: Callable[[Mapping[str, Any]], str] = lambda change: str(change["item"]),
 ) -> Plan:
     """Return the plan that takes an operation's *changes* back.
 
     *exists* tells which files are still there; *edits_of* gives the inverse edits of a file as it is now; *notes* are
-    the operation's own, since undoing the undo makes what the operation made.
+    the operation's own, since undoing the undo makes what the operation made; *item_of* tells where in the trash a file
+    is now.
     """
     restored: list[RestoreFile] = []
     removed: list[TrashFile] = []
@@ -60,19 +62,20 @@ def plan_undo(
             case "create" | "restore" if exists(path):
                 removed.append(TrashFile(path, content))
             case "trash":
-                restored.append(RestoreFile(path, change["item"], content))
+                restored.append(RestoreFile(path, item_of(change), content))
             case "edit" if exists(path) and (edits := edits_of(change)):
                 edited.append(EditFile(path, edits, role=change.get("role", "edit")))
     # A chat never names a missing lorebook: books come back before chats and go after them.
-    restored.sort(key=lambda change: not _is_book(change.path))
-    removed.sort(key=lambda change: _is_book(change.path))
+    restored.sort(key=lambda change: not is_book(change.path))
+    removed.sort(key=lambda change: is_book(change.path))
     if not restored and not removed and not edited:
         raise UndoRefused("There is nothing left of the operation to undo.", action="Nothing was changed.")
     commit = len(restored) - 1 if restored else 0
     return Plan("undo", chat, (*restored, *removed, *edited), commit, undoes=operation_id, notes=dict(notes))
 
 
-def _is_book(path: str) -> bool:
+def is_book(path: str) -> bool:
+    """Whether the file at a path of the workspace is a lorebook."""
     return path.startswith("worlds/")
 
 

@@ -33,7 +33,9 @@ def workspace(root: Path) -> Forklore:
         "auto_recap": {"combined_recap": {"content": "all", "message_count": 4, "timestamp": 1}},
     }
     messages = stories.conversation(5)
-    messages.append(stories.message("break", extra=stories.scene("Night", entries=stories.snapshot(ENTRIES, "Lore"), taken=9)))
+    messages.append(
+        stories.message("break", extra=stories.scene("Night", entries=stories.snapshot(ENTRIES, "Lore"), taken=9))
+    )
     files = stories.solo_files("Tale", metadata, messages, books={"Lore": stories.lorebook(ENTRIES)})
     opened = forklore.open(write_workspace(root, files), disk=HastyDisk())
     opened.checkpoint(MAIN, name="Fork")

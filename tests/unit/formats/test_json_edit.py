@@ -114,8 +114,31 @@ class TestDrop:
     def test_takes_out_one_member_and_one_comma(self, text: str, edit: Drop, expected: str) -> None:
         assert edited(text, edit) == expected
 
-    def test_comes_back_as_the_last_of_its_siblings(self) -> None:
-        assert undone('{"a":1,"b":2}', Drop(("a",))) == '{"b":2,"a":1}'
+    @pytest.mark.parametrize("key", ["a", "b", "c"])
+    @pytest.mark.parametrize(
+        "text", ['{"a":1,"b":2,"c":3}', '{ "a": 1, "b": 2,\n"c" : 3 }', '{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}']
+    )
+    def test_comes_back_to_its_place(self, text: str, key: str) -> None:
+        assert undone(text, Drop((key,))) == text
+
+    @pytest.mark.parametrize("text", ['{ "a": 1 }', '{\n  "a": 1\n}', '{"x":[],"a":{"b":{"c":1}},"y":2}'])
+    def test_comes_back_alone_or_with_its_parents(self, text: str) -> None:
+        path = ("a", "b", "c") if "c" in text else ("a",)
+
+        assert undone(text, Drop(path, prune=len(path) - 1)) == text
+
+    def test_comes_back_between_siblings_that_came_and_went(self) -> None:
+        dropped = apply_edits('{"a":1,"b":2,"c":3}', [Drop(("b",))])
+
+        assert apply_edits('{"c":3,"new":4}', dropped.inverse).text == '{"b":2,"c":3,"new":4}'
+        assert apply_edits('{"new":4}', dropped.inverse).text == '{"new":4,"b":2}'
+
+    def test_two_come_back_to_their_places_in_any_order(self) -> None:
+        first = apply_edits('{"l":[ "a", "b" ]}', [Take(("l",), '"a"')])
+        second = apply_edits(first.text, [Take(("l",), '"b"')])
+
+        one_back = apply_edits(second.text, first.inverse)
+        assert apply_edits(one_back.text, second.inverse).text == '{"l":[ "a", "b" ]}'
 
 
 class TestAppendAndTake:
@@ -151,9 +174,12 @@ class TestInverse:
             ('{"a":1,"a":{"b":2}}', [Put(("a", "c"), "3")]),
             ('{"a":[ 1 , 2 ]}', [Append(("a",), "3"), Append(("a",), "4")]),
             ('{"a":"text"}', [Append(("a", "b"), "3")]),
+            ('{"a":["x", "y","x" ]}', [Take(("a",), '"x"')]),
+            ('{"a":[\n  "x"\n]}', [Take(("a",), '"x"')]),
+            ('{"c":1,"a":{"b":["x"]},"d":2}', [Take(("a", "b"), '"x"', prune=2)]),
         ],
     )
-    def test_restores_every_byte_of_what_was_put_or_appended(self, text: str, edits: list[Edit]) -> None:
+    def test_restores_every_byte(self, text: str, edits: list[Edit]) -> None:
         assert undone(text, *edits) == text
 
     def test_finds_its_place_after_another_program_wrote_the_text_anew(self) -> None:

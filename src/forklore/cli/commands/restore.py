@@ -1,0 +1,20 @@
+"""``forklore restore``."""
+
+from __future__ import annotations
+
+import click
+
+from forklore.cli import render
+from forklore.cli.command import Answer, Invocation, command
+
+
+@command(examples=("forklore restore 20251102-191408-123456-a1b2/0-Maren.jsonl", "forklore restore 0-Maren"))
+@click.argument("item", metavar="ITEM")
+def restore(invocation: Invocation, item: str) -> Answer:
+    """Put a file back from the trash.
+
+    ITEM is what trash shows, or a part that only one item has. A chat brings along its lorebook and the link to it.
+    Nothing is overwritten.
+    """
+    restored = invocation.open().restore(item)
+    return Answer(restored, lambda: render.restored(restored))
