@@ -9,6 +9,7 @@ from typing import Any
 from forklore.app.means import Means
 from forklore.channels.checkpoint_map import MAP_PATH
 from forklore.channels.identity import KEY as IDENTITY_KEY
+from forklore.channels.identity import mark_of
 from forklore.disk.files import OpenFile
 from forklore.disk.scan import scan_chats
 from forklore.errors import ForkloreError
@@ -71,7 +72,10 @@ class Around:
 
     def dangling(self, address: ChatAddress, chat: Chat) -> tuple[Link, ...]:
         """Return the links of a chat that lead nowhere; a fork inherits those of its parent, which count there."""
-        return tuple(link for link in links_of(chat) if not self.is_there(address, link.chat))
+        timeline = self.timeline(address)
+        inherited = timeline.at if timeline and timeline.parent and timeline.at is not None else -1
+        links = (link for link in links_of(chat) if link.message > inherited)
+        return tuple(link for link in links if not self.is_there(address, link.chat))
 
     def stale_map(self, address: ChatAddress, metadata: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the chats in the map of lorebooks that are not there."""
@@ -121,12 +125,12 @@ class Around:
         identity = metadata.get(IDENTITY_KEY)
         if not isinstance(identity, dict):
             return None
-        wanted = identity.get("parent_timeline"), identity.get("parent_integrity")
+        wanted = identity.get("parent_timeline"), identity.get("parent_mark")
         for name, other in self._siblings(address):
             theirs = other.get(IDENTITY_KEY)
             timeline = theirs.get("timeline") if isinstance(theirs, dict) else None
             by_timeline = wanted[0] is not None and timeline == wanted[0]
-            if by_timeline or (wanted[0] is None and wanted[1] is not None and other.get("integrity") == wanted[1]):
+            if by_timeline or (wanted[0] is None and wanted[1] is not None and mark_of(other) == wanted[1]):
                 return name
         return None
 

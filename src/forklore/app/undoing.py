@@ -145,7 +145,8 @@ def _refuse_if_built_on(operation: Operation, chats: list[ChatFacts]) -> None:
             continue
         if beside and chat.main_chat in fork_names and chat.address not in children:
             raise UndoRefused(f"{chat.address!r} was forked from it.")
-        if chat.lorebook in books:
+        was_missing_it = "repair" in operation.notes and chat.address == operation.chat
+        if chat.lorebook in books and not was_missing_it:
             raise UndoRefused(f"{chat.address!r} uses its lorebook.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,15 @@ def own_identity(metadata: Mapping[str, Any], chat_name: str) -> Mapping[str, An
     return None
 
 
+def mark_of(metadata: Mapping[str, Any]) -> str | None:
+    """Return what a chat can be known by after it was renamed in SillyTavern, which leaves its ``integrity`` alone.
+
+    It is a digest, since a fork should not carry the identity of its parent.
+    """
+    integrity = metadata.get("integrity")
+    return hashlib.sha256(integrity.encode("utf-8", "replace")).hexdigest()[:16] if isinstance(integrity, str) else None
+
+
 def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     del earlier
     identity = {
@@ -30,7 +40,7 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
         "kind": point.kind,
         "parent": point.parent_name,
         "parent_timeline": point.parent_timeline,
-        "parent_integrity": parent.metadata.get("integrity"),  # survives a renaming in SillyTavern
+        "parent_mark": mark_of(parent.metadata),
         "message": point.at,
     }
     return Cut(

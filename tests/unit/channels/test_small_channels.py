@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forklore.channels import CHANNELS, cut_channels
-from forklore.channels.identity import own_identity
+from forklore.channels.identity import mark_of, own_identity
 from forklore.testing.cuts import cut, metadata_after, parent, point
 from forklore.testing.stories import Json, conversation, entry
 
@@ -166,6 +166,7 @@ class TestIdentity:
             "kind": "checkpoint",
             "parent": "Tale",
             "parent_timeline": None,
+            "parent_mark": mark_of(origin.metadata),
             "message": 2 if at is None else at,
         }
 
