@@ -253,13 +253,12 @@ class Forklore:
 
     # --- mending --------------------------------------------------------------------------------------------------
 
-    def repairs(self, chat: str, code: str) -> Repairs:
-        """Return what could be done about a finding of ``verify``; nothing is changed."""
-        return offer_repairs(self._workspace.resolve(chat), code, self._means)
-
-    def repair(self, chat: str, code: str, repair: str) -> Repairs:
-        """Make one of the repairs of a finding, as an operation that can be undone."""
-        return make_repair(self._workspace.resolve(chat), code, repair, self._means)
+    def repair(self, chat: str, code: str, *, repair: str | None = None) -> Repairs:
+        """Return what could be done about a finding of ``verify``; with *repair*, make that one."""
+        address = self._workspace.resolve(chat)
+        if repair is None:
+            return offer_repairs(address, code, self._means)
+        return make_repair(address, code, repair, self._means)
 
     def doctor(self, *, fix: bool = False) -> Examined:
         """Examine the whole workspace; with *fix*, mend what can be mended without losing anything."""

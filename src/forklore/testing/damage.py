@@ -38,6 +38,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from forklore.channels.identity import mark_of
 from forklore.testing import stories
 from forklore.testing.stories import FIRST_MOMENT, Json
 
@@ -394,7 +395,7 @@ def _identity(fork: _Chat, parent: _Chat, kind: str) -> Json:
         "kind": kind,
         "parent": parent.name,
         "parent_timeline": own.get("timeline"),
-        "parent_integrity": parent.metadata["integrity"],
+        "parent_mark": mark_of(parent.metadata),
         "message": fork.last,
     }
 

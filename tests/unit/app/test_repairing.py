@@ -180,11 +180,11 @@ def test_each_repair_removes_its_finding_adds_none_and_can_be_undone(damage: str
     found = codes(opened.verify(FORK))
     assert found == {code}
 
-    offered = opened.repairs(FORK, code)
+    offered = opened.repair(FORK, code)
     assert read_workspace(tmp_path) == before  # showing changes nothing
     assert offered.offered
     for offer in offered.offered:
-        made = opened.repair(FORK, code, offer.name)
+        made = opened.repair(FORK, code, repair=offer.name)
         assert codes(opened.verify(FORK)) == set(), offer.name
         assert opened.verify(MAIN).findings == ()
         opened.undo(made.operation)
@@ -202,7 +202,7 @@ class TestAMissingBook:
         before = read_workspace(tmp_path)
         assert codes(opened.verify(FORK)) == {"LOREBOOK_MISSING"}
 
-        made = opened.repair(FORK, "LOREBOOK_MISSING", repair)
+        made = opened.repair(FORK, "LOREBOOK_MISSING", repair=repair)
 
         assert opened.verify(FORK).findings == ()
         match repair:
@@ -226,9 +226,9 @@ class TestAMissingBook:
         before = read_workspace(tmp_path)
 
         with pytest.raises(BadRequest, match="there are: from-snapshot, from-parent, empty, detach"):
-            opened.repair(FORK, "LOREBOOK_MISSING", "from-trash")
+            opened.repair(FORK, "LOREBOOK_MISSING", repair="from-trash")
         with pytest.raises(BadRequest, match="it has: LOREBOOK_MISSING"):
-            opened.repairs(FORK, "QUEUE_STALE")
+            opened.repair(FORK, "QUEUE_STALE")
 
         assert read_workspace(tmp_path) == before
 
@@ -236,8 +236,8 @@ class TestAMissingBook:
         opened = workspace(tmp_path)
         book_file(tmp_path, "Lore__CP_Fork").rename(book_file(tmp_path, "My lore"))
 
-        offered = opened.repairs(FORK, "LOREBOOK_MISSING")
-        opened.repair(FORK, "LOREBOOK_MISSING", "follow-rename")
+        offered = opened.repair(FORK, "LOREBOOK_MISSING")
+        opened.repair(FORK, "LOREBOOK_MISSING", repair="follow-rename")
 
         assert offered.offered[0].name == "follow-rename"
         assert header(tmp_path)["world_info"] == "My lore"
@@ -261,7 +261,7 @@ class TestInsideTheBook:
         before = read_workspace(tmp_path)
         assert codes(opened.verify(FORK)) == {"QUEUE_STALE"}
 
-        made = opened.repair(FORK, "QUEUE_STALE", "cancel-operations")
+        made = opened.repair(FORK, "QUEUE_STALE", repair="cancel-operations")
 
         assert opened.verify(FORK).findings == ()
         assert [each.status for each in opened.queue(FORK).operations] == ["pending", "cancelled"]
@@ -277,7 +277,7 @@ class TestInsideTheBook:
         opened = self.damaged(tmp_path, lambda e: e["0"].update(stories.registry(0, "character", lines)))
         assert codes(opened.verify(FORK)) == {"REGISTRY_BROKEN"}
 
-        opened.repair(FORK, "REGISTRY_BROKEN", "rebuild-lines")
+        opened.repair(FORK, "REGISTRY_BROKEN", repair="rebuild-lines")
 
         assert opened.verify(FORK).findings == ()
         content = json.loads(book_file(tmp_path, "Lore__CP_Fork").read_bytes())["entries"]["0"]["content"]
@@ -291,8 +291,8 @@ class TestLinksAndNames:
         before = read_workspace(tmp_path)
         assert codes(opened.verify(MAIN)) == {"LINK_DANGLING", "MAP_STALE"}
 
-        opened.repair(MAIN, "LINK_DANGLING", "remove-link")
-        opened.repair(MAIN, "MAP_STALE", "remove-entry")
+        opened.repair(MAIN, "LINK_DANGLING", repair="remove-link")
+        opened.repair(MAIN, "MAP_STALE", repair="remove-entry")
 
         assert opened.verify(MAIN).findings == ()
         opened.undo()
@@ -305,7 +305,7 @@ class TestLinksAndNames:
         chat_file(tmp_path, "Fork").rename(chat_file(tmp_path, "New"))
         assert "CHAT_RENAMED" in codes(opened.verify("Mira/New"))
 
-        opened.repair("Mira/New", "CHAT_RENAMED", "follow-rename")
+        opened.repair("Mira/New", "CHAT_RENAMED", repair="follow-rename")
 
         assert opened.doctor().findings == ()
         assert header(tmp_path, "New")["auto_recap_running_scene_recaps"]["chat_id"] == "New"
@@ -335,7 +335,7 @@ class TestLinksAndNames:
         before = read_workspace(tmp_path)
         assert opened.verify(FORK).ok
 
-        opened.repair(FORK, "HISTORY_HIDDEN", "show-last-scene")
+        opened.repair(FORK, "HISTORY_HIDDEN", repair="show-last-scene")
 
         assert path.read_bytes().count(b'"is_system":false') == 6
         opened.undo()

@@ -17,13 +17,12 @@ from forklore.cli.options import chat_argument
 )
 @chat_argument
 @click.argument("code")
-@click.option("--with", "name", metavar="REPAIR", help="Make this repair; without it they are only listed.")
-def repair(invocation: Invocation, chat: str, code: str, name: str | None) -> Answer:
+@click.option("--with", "repair", metavar="REPAIR", help="Make this repair; without it they are only listed.")
+def repair(invocation: Invocation, chat: str, code: str, repair: str | None) -> Answer:
     """List or make the repairs of a finding.
 
     `forklore verify` and `forklore doctor` name the findings and their repairs. Each repair is shown with the files it
     would change, and is made only with --with. It can be undone.
     """
-    opened = invocation.open()
-    shown = opened.repairs(chat, code.upper()) if name is None else opened.repair(chat, code.upper(), name)
+    shown = invocation.open().repair(chat, code.upper(), repair=repair)
     return Answer(shown, lambda: render.repairs(shown))
