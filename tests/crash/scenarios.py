@@ -124,6 +124,41 @@ def group_checkpoint(forklore: Forklore) -> object:
     return forklore.checkpoint(GROUP_CHAT)
 
 
+def _only_fork(forklore: Forklore) -> str:
+    """Return the address of the fork that was made last."""
+    return next(each.chat for each in forklore.log().operations if each.kind in ("checkpoint", "branch"))
+
+
+def delete_fork(forklore: Forklore) -> object:
+    """Delete the latest fork."""
+    return forklore.delete(_only_fork(forklore), yes=True)
+
+
+def branch_of_fork(forklore: Forklore) -> object:
+    """Make a branch of the checkpoint."""
+    return forklore.branch(_only_fork(forklore))
+
+
+def delete_parent(forklore: Forklore) -> object:
+    """Delete the checkpoint that was branched."""
+    return forklore.delete(forklore.log().operations[-1].chat, yes=True)
+
+
+def lose_fork(forklore: Forklore) -> None:
+    """Delete the chat of the latest fork as SillyTavern does: the file alone."""
+    (forklore.root / "chats" / f"{_only_fork(forklore)}.jsonl").unlink()
+
+
+def clean_up(forklore: Forklore) -> object:
+    """Move what nobody names to the trash."""
+    return forklore.cleanup(apply=True)
+
+
+def restore_chat(forklore: Forklore) -> object:
+    """Put the deleted chat back."""
+    return forklore.restore(next(each.item for each in forklore.trash().items if each.item.endswith(".jsonl")))
+
+
 SCENARIOS = (
     Scenario("checkpoint", checkpoint),
     Scenario("checkpoint-in-the-past", lambda forklore: forklore.checkpoint(CHAT, at=4)),
@@ -136,6 +171,14 @@ SCENARIOS = (
     Scenario("redo", redo_latest, (checkpoint, undo_latest)),
     Scenario("cancel", cancel, write=write_busy_story),
     Scenario("undo-of-cancel", undo_latest, (cancel,), write_busy_story),
+    Scenario("delete", delete_fork, (checkpoint,)),
+    Scenario("delete-parent", delete_parent, (checkpoint, branch_of_fork)),
+    Scenario("group-delete", delete_fork, (group_checkpoint,), write_group_story),
+    Scenario("undo-of-delete", undo_latest, (checkpoint, delete_fork)),
+    Scenario("cleanup", clean_up, (checkpoint, lose_fork)),
+    Scenario("undo-of-cleanup", undo_latest, (checkpoint, lose_fork, clean_up)),
+    Scenario("restore", restore_chat, (checkpoint, delete_fork)),
+    Scenario("undo-of-restore", undo_latest, (checkpoint, delete_fork, restore_chat)),
 )
 
 

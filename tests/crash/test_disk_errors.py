@@ -39,10 +39,11 @@ FOR_GOOD = (
     Fault("renames-that-are-refused", number=errno.EPERM, lasting=frozenset({"rename_new", "exchange", "replace"})),
 )
 
+KINDS = {"checkpoint", "group-checkpoint", "undo", "redo", "cancel", "delete", "cleanup", "restore"}
 every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 one_of_each_kind = pytest.mark.parametrize(
     "scenario",
-    [each for each in SCENARIOS if each.name in {"checkpoint", "group-checkpoint", "undo", "redo", "cancel"}],
+    [each for each in SCENARIOS if each.name in KINDS],
     ids=str,
 )
 
