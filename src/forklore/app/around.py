@@ -144,6 +144,11 @@ class Around:
                 except (OSError, ChatDamaged, ForkloreError):
                     continue
 
+    @cached_property
+    def books(self) -> frozenset[str]:
+        """The names of all lorebooks."""
+        return frozenset(self._means.workspace.books())
+
     def book_now(self, digest: object) -> str | None:
         """Return the name of the lorebook whose content has this digest, and that no timeline uses."""
         return self._unused_books.get(digest) if isinstance(digest, str) else None
@@ -151,8 +156,8 @@ class Around:
     @cached_property
     def _unused_books(self) -> dict[str, str]:
         books = {}
-        used = {chat.lorebook for chat in self.facts.values()}
-        for name in set(self._means.workspace.books()) - used:
+        used = {chat.lorebook for chat in self.facts.values() if chat.lorebook}
+        for name in sorted(self.books - used):
             try:
                 with OpenFile(self._means.workspace.root / self._means.workspace.book_path(name)) as file:
                     books[file.digest()] = name

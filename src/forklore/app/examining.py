@@ -52,7 +52,7 @@ def examine(means: Means) -> Iterator[Located]:
         yield from _timeline(ChatAddress(folder, name), means, around, seen)
         means.progress.advance(number, total)
     yield from _duplicates(seen, means, around)
-    yield from _books(means, seen)
+    yield from _books(means, seen, around)
     yield from _groups(means, around)
 
 
@@ -126,9 +126,9 @@ def _age(address: ChatAddress, means: Means, around: Around) -> tuple[bool, int,
     return facts.kind is None, stat.st_mtime_ns, str(address)
 
 
-def _books(means: Means, seen: _Seen) -> Iterator[Located]:
+def _books(means: Means, seen: _Seen, around: Around) -> Iterator[Located]:
     workspace = means.workspace
-    named = referrers(workspace, means.cache())
+    named = referrers(workspace, means.cache(), list(around.facts.values()))
     for name in workspace.books():
         path = workspace.book_path(name)
         if name in seen.books:

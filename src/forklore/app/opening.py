@@ -84,7 +84,7 @@ def opened_timeline(read: Reading, means: Means, around: Around) -> Opened:
         renamed_from=around.old_name(address, metadata),
         parent_now=around.parent_now(address, metadata) if parent_missing else None,
         book_now=around.book_now(digests.get("lorebook")) if read.book_missing else None,
-        recorded_book_there=_recorded_book_there(metadata, means),
+        recorded_book_there=_recorded_book_there(metadata, around),
         dangling=() if read.damage else around.dangling(address, chat),
         stale_map=around.stale_map(address, metadata),
         link_pending=around.is_link_pending(address),
@@ -92,10 +92,10 @@ def opened_timeline(read: Reading, means: Means, around: Around) -> Opened:
     )
 
 
-def _recorded_book_there(metadata: Any, means: Means) -> bool:
+def _recorded_book_there(metadata: Any, around: Around) -> bool:
     record = metadata.get(STATE_KEY)
     name = record.get("cloned_lorebook_name") if isinstance(record, dict) else None
-    return isinstance(name, str) and means.workspace.exists(means.workspace.book_path(name))
+    return isinstance(name, str) and name in around.books
 
 
 def _broken_lines(chat: Chat) -> str:

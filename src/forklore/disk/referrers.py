@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -54,11 +54,13 @@ def _place(chat: str) -> tuple[str, str]:
     return "group:" if folder.startswith("group:") else folder, name
 
 
-def referrers(workspace: Workspace, cache: Path | None) -> Referrers:
-    """Look through chats, character cards and settings; only chats that changed since the last time are read."""
+def referrers(workspace: Workspace, cache: Path | None, chats: Sequence[ChatFacts] | None = None) -> Referrers:
+    """Look through chats, character cards and settings; *chats* are the facts of every chat, when they are known."""
     found: dict[str, tuple[Referrer, ...]] = {}
     unreadable: list[str] = []
-    for reading in (_in_chats(workspace, cache), _in_cards(workspace.root), _in_settings(workspace.root)):
+    if chats is None:
+        chats = scan_chats(workspace, cache)
+    for reading in (_in_chats(workspace, chats), _in_cards(workspace.root), _in_settings(workspace.root)):
         for book, referrer in reading:
             if book is None:
                 unreadable.append(referrer.sentence)
@@ -79,8 +81,7 @@ def _key(book: str) -> str:
 # --- chats --------------------------------------------------------------------------------------------------------
 
 
-def _in_chats(workspace: Workspace, cache: Path | None) -> Named:
-    chats = scan_chats(workspace, cache)
+def _in_chats(workspace: Workspace, chats: Sequence[ChatFacts]) -> Named:
     for chat in chats:
         yield from _in_chat(chat, workspace)
     known = {chat.address for chat in chats}
