@@ -46,7 +46,7 @@ def plan_delete(address: str, deletion: Deletion, unchanged: Sequence[tuple[str,
     """Return the plan that removes a timeline: its chat first, since a chat never names a missing lorebook."""
     followers = (deletion.book, deletion.group, deletion.parent)
     changes: tuple[Change, ...] = (deletion.chat, *(change for change in followers if change is not None))
-    notes: dict[str, Any] = {"children": list(deletion.children)}
+    notes = _notes(address, deletion.children)
     if deletion.kept_book is not None:
         notes["needs"] = deletion.kept_book
     return Plan("delete", address, changes, commit=0, unchanged=tuple(unchanged), notes=notes)
@@ -133,5 +133,10 @@ def plan_restore(
 ) -> Plan:
     """Return the plan that puts *files* back, lorebooks before the chats that name them, then what points to them."""
     ordered = sorted(files, key=lambda file: not is_book(file.path))
-    notes: dict[str, Any] = {"children": list(children)}
+    notes = _notes(address, children) if address else {}
     return Plan("restore", address, (*ordered, *edits), commit=len(ordered) - 1, notes=notes)
+
+
+def _notes(address: str, children: Sequence[str]) -> dict[str, Any]:
+    """Return what an undo has to know: the chat that goes or comes, and who may call it parent all the time."""
+    return {"fork": address.partition("/")[2], "children": list(children)}
