@@ -13,7 +13,7 @@ from forklore.disk.referrers import Referrers, referrers
 from forklore.disk.scan import scan_chats
 from forklore.disk.staging import content_is, prepare_edit
 from forklore.disk.workspace import Workspace
-from forklore.formats.chat_jsonl import ChatDamaged
+from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_edit import value_text
 from forklore.formats.json_text import NotJson, to_text
 from forklore.log.operations import Operation, undone_ids
@@ -28,7 +28,7 @@ TRASH = f"{FOLDER}/trash"
 def undo_plan(operation: Operation, log: list[Operation], workspace: Workspace, cache: Path | None) -> Plan:
     """Return the plan that undoes *operation*; raises ``UndoRefused`` when something was built on it since."""
     makes_fork = _makes_fork(operation)
-    removes = _origin(operation, log).kind in ("delete", "restore")
+    removes = _origin(operation, log).kind in ("delete", "cleanup", "restore")
     _refuse_if_moved_since(operation, log, workspace)
     _refuse_if_gone_on(operation, workspace)
     if any(True for _ in _created(operation)):
@@ -39,7 +39,7 @@ def undo_plan(operation: Operation, log: list[Operation], workspace: Workspace, 
         if makes_fork and change.get("role") == "link":
             return _link_edits(change, operation, log, workspace)
         if removes and change.get("role") == "link":
-            return edits_that_fit(change, workspace)
+            return edits_that_fit(change, operation, workspace)
         return inverse_edits(change)
 
     plan = plan_undo(
@@ -210,23 +210,27 @@ def links_to(fork: str, path: str, file: OpenFile, log: list[Operation], workspa
     return _links_taken_out(next(made, {"path": path}), file, fork, log, workspace)
 
 
-def edits_that_fit(change: Mapping[str, Any], workspace: Workspace) -> tuple[LineEdit, ...]:
-    """Return the inverse edits of a link that was taken out; what stands in its place by now stays."""
+def edits_that_fit(change: Mapping[str, Any], operation: Operation, workspace: Workspace) -> tuple[LineEdit, ...]:
+    """Return the inverse edits of a link that *operation* took out; what stands in its place by now stays."""
+    sent = operation.notes.get("sent", {})
     try:
         with OpenFile(workspace.root / change["path"]) as file:
-            return tuple(each for each in inverse_edits(change) if _fits(each, file))
+            return tuple(each for each in inverse_edits(change) if _fits(each, file.chat, sent))
     except OSError:
         return ()
 
 
-def _fits(inverse: LineEdit, file: OpenFile) -> bool:
-    if inverse.line is None or not (inverse.line == HEADER or file.chat.has(inverse.line)):
+def _fits(inverse: LineEdit, chat: Chat, sent: Mapping[str, Any]) -> bool:
+    """Whether the message is still the one that had the link, and nothing else has taken the link's place."""
+    if inverse.line is None or not (inverse.line == HEADER or chat.has(inverse.line)):
         return False
-    if not isinstance(inverse.edit, Put) or inverse.edit.only_if is not None:
-        return True
     try:
-        return value_text(to_text(file.chat.line_bytes(inverse.line)), inverse.edit.path) is None
-    except NotJson:
+        if str(inverse.line) in sent and chat.message(inverse.line).get("send_date") != sent[str(inverse.line)]:
+            return False
+        if not isinstance(inverse.edit, Put) or inverse.edit.only_if is not None:
+            return True
+        return value_text(to_text(chat.line_bytes(inverse.line)), inverse.edit.path) is None
+    except (ChatDamaged, NotJson):
         return False
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from forklore.channels.checkpoint_map import MAP_PATH
@@ -40,6 +40,8 @@ class Deletion:
     children: tuple[str, ...] = ()
     kept_book: str | None = None
     """The path of the chat's lorebook, if it stays."""
+    sent: Mapping[str, Any] = field(default_factory=dict)
+    """When each message of the parent that has a link was sent, by its number: so it is known again."""
 
 
 def plan_delete(address: str, deletion: Deletion, unchanged: Sequence[tuple[str, Fingerprint]] = ()) -> Plan:
@@ -49,6 +51,8 @@ def plan_delete(address: str, deletion: Deletion, unchanged: Sequence[tuple[str,
     notes = _notes(address, deletion.children)
     if deletion.kept_book is not None:
         notes["needs"] = deletion.kept_book
+    if deletion.sent:
+        notes["sent"] = dict(deletion.sent)
     return Plan("delete", address, changes, commit=0, unchanged=tuple(unchanged), notes=notes)
 
 
@@ -75,6 +79,12 @@ def link_removals(chat: Chat, fork: str, links: Iterable[LineEdit]) -> tuple[Lin
     edits.append(LineEdit(HEADER, Drop(("chat_metadata", *MAP_PATH, fork))))
     readable = {line for line in {edit.line for edit in edits} if line is not None and _is_readable(chat, line)}
     return tuple(edit for edit in edits if edit.line in readable)
+
+
+def when_sent(chat: Chat, edits: Iterable[LineEdit]) -> dict[str, Any]:
+    """Return when the messages that *edits* speak of were sent, by their numbers."""
+    lines = {edit.line for edit in edits if edit.line is not None} - {HEADER}
+    return {str(line): chat.message(line).get("send_date") for line in sorted(lines)}
 
 
 def _is_readable(chat: Chat, line: int) -> bool:
