@@ -40,7 +40,7 @@ def test_whatever_is_undone_in_whatever_order_leaves_no_byte_behind(seed: int, s
 
 
 @pytest.mark.req(101, 138)
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(24))
 def test_whatever_is_deleted_and_put_back_in_whatever_order_comes_back_to_the_last_byte(
     seed: int, scratch: Path
 ) -> None:

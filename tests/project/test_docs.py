@@ -195,10 +195,11 @@ def test_the_tutorial_can_be_followed(tmp_path: Path, monkeypatch: pytest.Monkey
     assert os.listdir(tmp_path) == ["hollow-quay"]
 
 
-def test_a_guide_can_be_followed_after_a_fork(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("guide", ["undo-a-fork", "delete-and-trash"])
+def test_a_guide_can_be_followed_after_a_fork(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "tests/samples/hollow_quay_clean", tmp_path / "story")
     monkeypatch.setenv("FORKLORE_DATA", str(tmp_path / "story"))
-    assert run("checkpoint", "Maren").code == 0
+    assert run("checkpoint", "Maren", "--name", "Before the tower").code == 0
 
-    for line, shown in examples((ROOT / "docs/guides/undo-a-fork.md").read_text(encoding="utf-8")):
+    for line, shown in examples((ROOT / f"docs/guides/{guide}.md").read_text(encoding="utf-8")):
         run_example(line, shown)

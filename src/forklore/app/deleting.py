@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from forklore.app.applying import apply_alone
 from forklore.app.means import Means
@@ -33,6 +34,7 @@ from forklore.planning.deleting import (
     plan_cleanup,
     plan_delete,
     stale_map_entries,
+    when_sent,
 )
 from forklore.planning.undo import is_book
 
@@ -93,13 +95,15 @@ def _draft(address: ChatAddress, means: Means, *, yes: bool) -> _Draft:
     with reading(workspace, address, with_book=False) as read:
         kept = _kept_because(read, means)
         goes = read.book_path is not None and not kept
+        parent, sent = _parent_edit(address, means)
         deletion = Deletion(
             chat=TrashFile(read.chat_path, content_of_file(read.files[read.chat_path])),
             book=_book(read) if goes else None,
             group=_group_entry(address, workspace),
-            parent=_parent_edit(address, means),
+            parent=parent,
             children=children,
             kept_book=read.book_path if kept else None,
+            sent=sent,
         )
         # What was looked at to tell that the book is free must still be so when the chat goes.
         unchanged = tuple(_seen(workspace.root, _SETTINGS)) if goes else ()
@@ -143,18 +147,21 @@ def _group_entry(address: ChatAddress, workspace: Workspace) -> EditFile | None:
     return None
 
 
-def _parent_edit(address: ChatAddress, means: Means) -> EditFile | None:
-    """Return the edit that makes the chat's parent forget it, None when there is no parent that can be read."""
+def _parent_edit(address: ChatAddress, means: Means) -> tuple[EditFile | None, dict[str, Any]]:
+    """Return the edit that makes the chat's parent forget it, and when the messages it is about were sent.
+
+    There is none when there is no parent, or none that can be read.
+    """
     parents = (each.parent for each in _timelines(means) if each.chat == str(address))
     parent = ChatAddress.parse(next(parents, None) or "")
     if parent is None:
-        return None
+        return None, {}
     path = means.workspace.chat_path(parent)
     with suppress(OSError, ForkloreError, ChatDamaged), OpenFile(means.workspace.root / path) as file:
         links = links_to(address.name, path, file, list(means.transactions.log), means.workspace)
         edits = link_removals(file.chat, address.name, links)
-        return EditFile(path, edits, role="link") if edits else None
-    return None
+        return (EditFile(path, edits, role="link"), when_sent(file.chat, edits)) if edits else (None, {})
+    return None, {}
 
 
 def _seen(root: Path, path: str) -> Iterator[tuple[str, Fingerprint]]:

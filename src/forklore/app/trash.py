@@ -144,8 +144,8 @@ def _address(path: str, operation: Operation) -> ChatAddress | None:
     address = ChatAddress.parse(operation.chat)
     if address is not None and address.name == name:
         return address
-    folder = path.split("/")[1] if path.startswith("chats/") else "group:"
-    return ChatAddress(folder, name)
+    top, *folder, _ = path.split("/")
+    return ChatAddress("".join(folder) or "." if top == "chats" else "group:", name)
 
 
 def _book_of(item: TrashItem, workspace: Workspace) -> str | None:
@@ -175,7 +175,7 @@ def _what_pointed_to_it(operation: Operation, address: ChatAddress, workspace: W
     for change in operation.changes:
         role = change.get("role")
         if change["do"] == "edit" and role in _POINTS_TO_A_CHAT and workspace.exists(change["path"]):
-            edits = edits_that_fit(change, workspace) if role == "link" else inverse_edits(change)
+            edits = edits_that_fit(change, operation, workspace) if role == "link" else inverse_edits(change)
             if edits:
                 yield EditFile(change["path"], edits, role=role)
 

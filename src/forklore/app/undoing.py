@@ -13,7 +13,7 @@ from forklore.disk.referrers import Referrers, referrers
 from forklore.disk.scan import scan_chats
 from forklore.disk.staging import content_is, prepare_edit
 from forklore.disk.workspace import Workspace
-from forklore.formats.chat_jsonl import ChatDamaged
+from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_edit import value_text
 from forklore.formats.json_text import NotJson, to_text
 from forklore.log.operations import Operation, undone_ids
@@ -28,18 +28,18 @@ TRASH = f"{FOLDER}/trash"
 def undo_plan(operation: Operation, log: list[Operation], workspace: Workspace, cache: Path | None) -> Plan:
     """Return the plan that undoes *operation*; raises ``UndoRefused`` when something was built on it since."""
     makes_fork = _makes_fork(operation)
-    removes = _origin(operation, log).kind in ("delete", "restore")
-    _refuse_if_trashed_since(operation, log, workspace)
+    removes = _origin(operation, log).kind in ("delete", "cleanup", "restore")
+    _refuse_if_moved_since(operation, log, workspace)
     _refuse_if_gone_on(operation, workspace)
     if any(True for _ in _created(operation)):
         _refuse_if_built_on(operation, scan_chats(workspace, cache))
-        _refuse_if_named(operation, workspace, referrers(workspace, cache), may_be_unknown=makes_fork)
+        _refuse_if_named(operation, workspace, referrers(workspace, cache), may_be_unknown=not removes)
 
     def edits_of(change: Mapping[str, Any]) -> tuple[LineEdit, ...]:
         if makes_fork and change.get("role") == "link":
             return _link_edits(change, operation, log, workspace)
         if removes and change.get("role") == "link":
-            return edits_that_fit(change, workspace)
+            return edits_that_fit(change, operation, workspace)
         return inverse_edits(change)
 
     plan = plan_undo(
@@ -65,11 +65,11 @@ def _origin(operation: Operation, log: list[Operation]) -> Operation:
 
 
 def _item_now(change: Mapping[str, Any], log: list[Operation], workspace: Workspace) -> str:
-    """Return where in the trash a file is: it may have been put back and trashed again."""
+    """Return where in the trash a file is: it may have been put back, and that undone."""
     same = (
         each["item"]
         for operation in log
-        for each in operation.changes
+        for each in (operation.changes if operation.undoes is not None else ())
         if each["do"] == "trash" and (each["path"], each["content"]) == (change["path"], change["content"])
     )
     return str(next((item for item in (change["item"], *same) if in_trash(item, workspace)), change["item"]))
@@ -81,7 +81,7 @@ def in_trash(item: str, workspace: Workspace) -> bool:
 
 
 def _makes_fork(operation: Operation) -> bool:
-    """Whether a fork is there because of this operation: it made one, or undid the undoing of one."""
+    """Whether a fork is there because of this operation: it made one, put one back, or undid the undoing of one."""
     return "fork" in operation.notes and any(True for _ in _created(operation))
 
 
@@ -103,19 +103,36 @@ def _refuse_if_gone_on(operation: Operation, workspace: Workspace) -> None:
             raise UndoRefused(f"{name!r} has gone on since the {operation.kind} was made.")
 
 
-def _refuse_if_trashed_since(operation: Operation, log: list[Operation], workspace: Workspace) -> None:
-    """Refuse while a file that has to be changed back is in the trash: it would come back with what is undone now."""
-    paths = {change["path"] for change in operation.changes if change["do"] != "trash"}
-    paths.add(operation.notes.get("needs", ""))  # the lorebook of a chat that was deleted without it
-    undone = undone_ids(log)
-    for later in takewhile(lambda each: each.id != operation.id, log):
-        for change in later.changes if later.id not in undone else ():
-            if change["do"] == "trash" and change["path"] in paths and not workspace.exists(change["path"]):
-                name = change["path"].rpartition("/")[2]
+def _refuse_if_moved_since(operation: Operation, log: list[Operation], workspace: Workspace) -> None:
+    """Refuse while later operations have made or trashed the same files: they have to be undone first.
+
+    So too while a file that has to be changed back is in the trash: it would come back with what is undone now.
+    """
+    moved = {
+        change["path"]
+        for change in operation.changes
+        if change["do"] != "edit" and not (change["do"] == "trash" and workspace.exists(change["path"]))
+    }
+    edited = {change["path"] for change in operation.changes if change["do"] == "edit"}
+    edited.add(operation.notes.get("needs", ""))  # the lorebook of a chat that was deleted without it
+    for later in _effective_since(operation, log):
+        for change in later.changes:
+            path = change["path"]
+            gone = change["do"] == "trash" and path in edited and not workspace.exists(path)
+            if gone or (change["do"] != "edit" and path in moved):
+                did = "went to the trash" if change["do"] == "trash" else "was made or put back"
                 raise UndoRefused(
-                    f"{name!r} went to the trash since, with the {later.kind} {later.id}.",
+                    f"{path.rpartition('/')[2]!r} {did} since, with the {later.kind} {later.id}.",
                     action=f"Undo that first: forklore undo {later.id}. Nothing was changed.",
                 )
+
+
+def _effective_since(operation: Operation, log: list[Operation]) -> list[Operation]:
+    """Return the later operations, newest first, without those that have cancelled each other out."""
+    undone = undone_ids(log)
+    later = list(takewhile(lambda each: each.id != operation.id, log))
+    ids = {each.id for each in later}
+    return [each for each in later if each.id not in undone and each.undoes not in ids]
 
 
 def _refuse_if_named(operation: Operation, workspace: Workspace, found: Referrers, *, may_be_unknown: bool) -> None:
@@ -194,23 +211,27 @@ def links_to(fork: str, path: str, file: OpenFile, log: list[Operation], workspa
     return _links_taken_out(next(made, {"path": path}), file, fork, log, workspace)
 
 
-def edits_that_fit(change: Mapping[str, Any], workspace: Workspace) -> tuple[LineEdit, ...]:
-    """Return the inverse edits of a link that was taken out; what stands in its place by now stays."""
+def edits_that_fit(change: Mapping[str, Any], operation: Operation, workspace: Workspace) -> tuple[LineEdit, ...]:
+    """Return the inverse edits of a link that *operation* took out; what stands in its place by now stays."""
+    sent = operation.notes.get("sent", {})
     try:
         with OpenFile(workspace.root / change["path"]) as file:
-            return tuple(each for each in inverse_edits(change) if _fits(each, file))
+            return tuple(each for each in inverse_edits(change) if _fits(each, file.chat, sent))
     except OSError:
         return ()
 
 
-def _fits(inverse: LineEdit, file: OpenFile) -> bool:
-    if inverse.line is None or not (inverse.line == HEADER or file.chat.has(inverse.line)):
+def _fits(inverse: LineEdit, chat: Chat, sent: Mapping[str, Any]) -> bool:
+    """Whether the message is still the one that had the link, and nothing else has taken the link's place."""
+    if inverse.line is None or not (inverse.line == HEADER or chat.has(inverse.line)):
         return False
-    if not isinstance(inverse.edit, Put) or inverse.edit.only_if is not None:
-        return True
     try:
-        return value_text(to_text(file.chat.line_bytes(inverse.line)), inverse.edit.path) is None
-    except NotJson:
+        if str(inverse.line) in sent and chat.message(inverse.line).get("send_date") != sent[str(inverse.line)]:
+            return False
+        if not isinstance(inverse.edit, Put) or inverse.edit.only_if is not None:
+            return True
+        return value_text(to_text(chat.line_bytes(inverse.line)), inverse.edit.path) is None
+    except (ChatDamaged, NotJson):
         return False
 
 

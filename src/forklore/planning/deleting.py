@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from forklore.channels.checkpoint_map import MAP_PATH
@@ -40,15 +40,19 @@ class Deletion:
     children: tuple[str, ...] = ()
     kept_book: str | None = None
     """The path of the chat's lorebook, if it stays."""
+    sent: Mapping[str, Any] = field(default_factory=dict)
+    """When each message of the parent that has a link was sent, by its number: so it is known again."""
 
 
 def plan_delete(address: str, deletion: Deletion, unchanged: Sequence[tuple[str, Fingerprint]] = ()) -> Plan:
     """Return the plan that removes a timeline: its chat first, since a chat never names a missing lorebook."""
     followers = (deletion.book, deletion.group, deletion.parent)
     changes: tuple[Change, ...] = (deletion.chat, *(change for change in followers if change is not None))
-    notes: dict[str, Any] = {"children": list(deletion.children)}
+    notes = _notes(address, deletion.children)
     if deletion.kept_book is not None:
         notes["needs"] = deletion.kept_book
+    if deletion.sent:
+        notes["sent"] = dict(deletion.sent)
     return Plan("delete", address, changes, commit=0, unchanged=tuple(unchanged), notes=notes)
 
 
@@ -75,6 +79,12 @@ def link_removals(chat: Chat, fork: str, links: Iterable[LineEdit]) -> tuple[Lin
     edits.append(LineEdit(HEADER, Drop(("chat_metadata", *MAP_PATH, fork))))
     readable = {line for line in {edit.line for edit in edits} if line is not None and _is_readable(chat, line)}
     return tuple(edit for edit in edits if edit.line in readable)
+
+
+def when_sent(chat: Chat, edits: Iterable[LineEdit]) -> dict[str, Any]:
+    """Return when the messages that *edits* speak of were sent, by their numbers."""
+    lines = {edit.line for edit in edits if edit.line is not None} - {HEADER}
+    return {str(line): chat.message(line).get("send_date") for line in sorted(lines)}
 
 
 def _is_readable(chat: Chat, line: int) -> bool:
@@ -133,5 +143,10 @@ def plan_restore(
 ) -> Plan:
     """Return the plan that puts *files* back, lorebooks before the chats that name them, then what points to them."""
     ordered = sorted(files, key=lambda file: not is_book(file.path))
-    notes: dict[str, Any] = {"children": list(children)}
+    notes = _notes(address, children) if address else {}
     return Plan("restore", address, (*ordered, *edits), commit=len(ordered) - 1, notes=notes)
+
+
+def _notes(address: str, children: Sequence[str]) -> dict[str, Any]:
+    """Return what an undo has to know: the chat that goes or comes, and who may call it parent all the time."""
+    return {"fork": address.partition("/")[2], "children": list(children)}

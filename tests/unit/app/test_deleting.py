@@ -164,6 +164,15 @@ class TestATimeline:
         workspace.undo()
         assert read_workspace(tmp_path) == before
 
+    def test_outside_all_folders_goes_and_is_put_back(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path, {"chats/Loose.jsonl": stories.chat_bytes({}, [])})
+        before = read_workspace(tmp_path)
+        workspace.delete("./Loose")
+
+        workspace.restore("Loose")
+
+        assert read_workspace(tmp_path) == before
+
     def test_without_a_book_or_with_a_missing_one_goes(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path, other_chat(world_info="Gone"))
 
@@ -304,6 +313,21 @@ class TestOutOfOrder:
         assert parent.messages[-1]["mes"] == "Later"
         assert parent.messages[made.at]["extra"] == {"bookmark_link": "A"}
 
+    def test_a_link_whose_message_is_gone_is_not_put_on_another_one(self, tmp_path: Path) -> None:
+        messages = [stories.message(f"Turn {number}.", send_date=f"2026-11-15T18:0{number}") for number in range(4)]
+        workspace = tale(tmp_path, None, *messages)
+        workspace.checkpoint("Mira/Tale", name="A", at=1)
+        workspace.delete("Mira/A")
+        parent = OpenChat(tmp_path, "Mira/Tale")
+        del parent.messages[1]
+        parent.write()
+
+        workspace.undo()
+
+        parent = OpenChat(tmp_path, "Mira/Tale")
+        assert [each["extra"] for each in parent.messages] == [{}, {}, {}]
+        assert parent.metadata["auto_recap"] == {"checkpoint_lorebook_map": {"A": "Lore__CP_A"}}
+
     def test_is_refused_while_the_parent_is_in_the_trash(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         made = workspace.checkpoint("Mira/Tale", name="A")
@@ -334,6 +358,19 @@ class TestOutOfOrder:
 
 
 class TestCleanup:
+    def test_is_not_done_again_while_something_cannot_be_read(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path, {"worlds/Lore__CP_A.json": b"{}"})
+        workspace.cleanup(apply=True)
+        undone = workspace.undo()
+        write_workspace(tmp_path, {"settings.json": b"{"})
+
+        with pytest.raises(UndoRefused, match="cannot be told"):
+            workspace.undo(undone.operation)
+
+        (tmp_path / "settings.json").unlink()
+        workspace.undo(undone.operation)
+        assert not (tmp_path / "worlds/Lore__CP_A.json").exists()
+
     @pytest.mark.req(139, 140, 143, 144)
     def test_lists_clones_nobody_names_and_map_entries_of_vanished_chats(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path, {"worlds/Old__BR_Sea.json": stories.lorebook_bytes([]), "worlds/Mine.json": b"{}"})

@@ -28,7 +28,7 @@ def test_the_chat_goes_first_and_commits() -> None:
     plan = plan_delete("M/A", Deletion(CHAT, BOOK, group, parent, children=("M/C",)))
 
     assert plan.changes == (CHAT, BOOK, group, parent)
-    assert (plan.commit, plan.kind, plan.notes) == (0, "delete", {"children": ["M/C"]})
+    assert (plan.commit, plan.kind, plan.notes) == (0, "delete", {"fork": "A", "children": ["M/C"]})
 
 
 def test_a_book_that_stays_is_noted() -> None:
