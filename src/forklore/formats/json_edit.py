@@ -29,7 +29,7 @@ class Edited(NamedTuple):
 def apply_edits(text: str, edits: Sequence[Edit]) -> Edited:
     """Make *edits* one after the other and say which edits take them back.
 
-    What was put or appended is taken back byte for byte; what was dropped comes back as the last of its siblings.
+    What was put or appended is taken back byte for byte, and what was dropped comes back where it was.
     An edit whose condition does not hold, or that has nothing to do, changes nothing and has no inverse.
     """
     inverse: list[Edit] = []
@@ -132,6 +132,27 @@ class _Container:
         colon = first.name[scanstring(first.name, 1)[1] :] if first and first.name else ":"
         before = f",{first.before}" if first else ""
         self.add(key, _Member(before, "" if key is None else f"{encode(key)}{colon}", value))
+
+    def insert(self, key: str, value: str, before: int) -> None:
+        """Add a member before the one with the number *before*; the opposite of ``remove``."""
+        follower = self.members[before]
+        self.append(key, value)
+        number, member = self.members.popitem()
+        member.before = follower.before
+        if before == next(iter(self.members)):
+            follower.before = f",{follower.before}"
+        ordered: dict[int, _Member] = {}
+        for each, sibling in self.members.items():
+            if each == before:
+                ordered[number] = member
+            ordered[each] = sibling
+        self.members = ordered
+
+    def follower(self, number: int) -> str | None:
+        """Return the key of the member after this one, None for the last one and in an array."""
+        numbers = list(self.members)
+        behind = numbers[numbers.index(number) + 1 :]
+        return next((key for key, places in self.places.items() if behind and places[-1:] == behind[:1]), None)
 
     def remove(self, number: int) -> None:
         """Remove a member with exactly one comma: the one before it, or for the first one the one after it."""
@@ -259,7 +280,11 @@ def _make(root: _Container, edit: Put) -> list[Edit]:
     parent = _find(root, edit.path[:known])
     container = parent.member.opened() if parent else root
     if container and container.is_object:
-        container.append(str(below[0]), _nested(below[1:], edit.text))
+        follower = container.place(edit.before) if edit.before is not None else None
+        if follower is None:
+            container.append(str(below[0]), _nested(below[1:], edit.text))
+        else:
+            container.insert(str(below[0]), _nested(below[1:], edit.text), follower)
         return [Drop(edit.path, edit.text, len(below) - 1)]
     if parent is None:
         raise NotJson("not an object")
@@ -279,10 +304,24 @@ def _drop(root: _Container, edit: Drop) -> list[Edit]:
     found = _find(root, edit.path)
     if not found or (edit.only_if is not None and not same_value(found.member.text(), edit.only_if)):
         return []
-    old = found.member.text()
-    _remove_at(root, edit.path)
-    _prune(root, edit.path, edit.prune)
-    return [Put(edit.path, old)]
+    path = _emptied_with(root, edit.path, edit.prune)
+    top = _find(root, path) or found
+    inverse = Put(path, top.member.text(), before=top.holder.follower(top.number))
+    _remove_at(root, path)
+    return [inverse]
+
+
+def _emptied_with(root: _Container, path: JsonPath, levels: int) -> JsonPath:
+    """Return the path of the outermost parent, at most so many *levels* above, that holds nothing but *path*."""
+    for _ in range(levels):
+        found = _find(root, path[:-1])
+        container = found.member.opened() if found else None
+        if container is None or any(key != path[-1] and places for key, places in container.places.items()):
+            break
+        if not container.is_object and len(container.members) > 1:
+            break
+        path = path[:-1]
+    return path
 
 
 def _remove_at(root: _Container, path: JsonPath) -> None:

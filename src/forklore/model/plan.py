@@ -40,12 +40,14 @@ class Fingerprint:
 class Put:
     """Give the member at *path* the JSON *text*, making missing parent objects.
 
-    With *only_if* (JSON text) the edit is made only while the member has that value.
+    With *only_if* (JSON text) the edit is made only while the member has that value. A new member becomes the last of
+    its siblings, or stands *before* the one with that key.
     """
 
     path: JsonPath
     text: str
     only_if: str | None = None
+    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class Take:
 
 Edit = Put | Drop | Append | Take
 _EDITS: dict[str, type[Put | Drop | Append | Take]] = {"put": Put, "drop": Drop, "append": Append, "take": Take}
+_DETAILS = ("text", "only_if", "prune", "before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ class LineEdit:
         """Return the edit as it stands in a journal."""
         edit = self.edit
         written: dict[str, Any] = {"line": self.line, "do": type(edit).__name__.lower(), "path": list(edit.path)}
-        for name in ("text", "only_if", "prune"):
+        for name in _DETAILS:
             value = getattr(edit, name, None)
             if value:
                 written[name] = value
@@ -102,7 +105,7 @@ class LineEdit:
     def from_json(cls, value: dict[str, Any]) -> LineEdit:
         """Return the edit that ``to_json`` wrote."""
         kind = _EDITS[value["do"]]
-        fields = {name: value[name] for name in ("text", "only_if", "prune") if name in value}
+        fields = {name: value[name] for name in _DETAILS if name in value}
         return cls(value["line"], kind(path=tuple(value["path"]), **fields))
 
 

@@ -114,8 +114,18 @@ class TestDrop:
     def test_takes_out_one_member_and_one_comma(self, text: str, edit: Drop, expected: str) -> None:
         assert edited(text, edit) == expected
 
-    def test_comes_back_as_the_last_of_its_siblings(self) -> None:
-        assert undone('{"a":1,"b":2}', Drop(("a",))) == '{"b":2,"a":1}'
+    @pytest.mark.parametrize("key", ["a", "b", "c"])
+    @pytest.mark.parametrize("text", ['{"a":1,"b":2,"c":3}', '{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}'])
+    def test_comes_back_where_it_was(self, text: str, key: str) -> None:
+        assert undone(text, Drop((key,))) == text
+
+    def test_comes_back_with_the_parents_that_went_with_it(self) -> None:
+        text = '{"a":{"b":{"c":1}},"d":2}'
+        assert undone(text, Drop(("a", "b", "c"), prune=2)) == text
+
+    def test_comes_back_as_the_last_one_when_its_neighbour_is_gone(self) -> None:
+        dropped = apply_edits('{"a":1,"b":2,"c":3}', [Drop(("a",))])
+        assert apply_edits('{"c":3}', dropped.inverse).text == '{"c":3,"a":1}'
 
 
 class TestAppendAndTake:
