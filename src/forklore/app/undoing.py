@@ -11,18 +11,26 @@ from forklore.disk.scan import scan_chats
 from forklore.disk.staging import content_is, prepare_edit
 from forklore.disk.workspace import Workspace
 from forklore.formats.chat_jsonl import ChatDamaged
-from forklore.formats.json_text import NotJson
+from forklore.formats.json_text import NotJson, to_text
 from forklore.log.operations import Operation
-from forklore.model.plan import EditFile, LineEdit, Plan
+from forklore.model.plan import HEADER, EditFile, LineEdit, Plan
 from forklore.model.timeline import ChatFacts
-from forklore.planning.undo import UndoRefused, inverse_edits, inverse_link_edits, plan_undo
+from forklore.planning.undo import (
+    ISOLATION,
+    UndoRefused,
+    inverse_edits,
+    inverse_link_edits,
+    is_as_left,
+    plan_undo,
+)
 
 
 def undo_plan(operation: Operation, log: list[Operation], workspace: Workspace, cache: Path | None) -> Plan:
     """Return the plan that undoes *operation*; raises ``UndoRefused`` when something was built on it since."""
     makes_fork = _makes_fork(operation)
     _refuse_if_gone_on(operation, workspace)
-    if makes_fork:
+    _refuse_if_not_as_isolated(operation, workspace)
+    if makes_fork or "isolated" in operation.notes:
         _refuse_if_built_on(operation, scan_chats(workspace, cache))
 
     def edits_of(change: Mapping[str, Any]) -> tuple[LineEdit, ...]:
@@ -66,15 +74,30 @@ def _refuse_if_gone_on(operation: Operation, workspace: Workspace) -> None:
             raise UndoRefused(f"{name!r} has gone on since the {operation.kind} was made.")
 
 
+def _refuse_if_not_as_isolated(operation: Operation, workspace: Workspace) -> None:
+    for change in operation.changes:
+        if change.get("role") != ISOLATION:
+            continue
+        name = _stem(change["path"])
+        try:
+            with OpenFile(workspace.root / change["path"]) as file:
+                as_left = is_as_left(inverse_edits(change), to_text(file.chat.line_bytes(HEADER)))
+        except (OSError, NotJson, IndexError) as error:
+            raise UndoRefused(f"{name!r} cannot be read any more.") from error
+        if not as_left:
+            raise UndoRefused(f"{name!r} names another lorebook since, or is another chat.")
+
+
 def _refuse_if_built_on(operation: Operation, chats: list[ChatFacts]) -> None:
     paths = [path for path, _ in _created(operation)]
     books = {_stem(path) for path in paths if path.startswith("worlds/")}
     forks = {path for path in paths if not path.startswith("worlds/")}
     folder = _place(operation.chat.partition("/")[0])
     fork_names = {_stem(path) for path in forks}
+    isolated = operation.notes.get("isolated")
     for chat in chats:
         beside = _place(chat.folder) == folder
-        if beside and chat.name in fork_names:
+        if beside and (chat.name in fork_names or chat.name == isolated):
             continue
         if beside and chat.main_chat in fork_names:
             raise UndoRefused(f"{chat.address!r} was forked from it.")

@@ -16,7 +16,7 @@ from forklore.errors import BadRequest, ForkloreError, Kind
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Look": ("stories", "tree", "show", "check", "status"),
-    "Fork": ("checkpoint", "branch"),
+    "Fork": ("checkpoint", "branch", "isolate", "contamination"),
     "Take back": ("log", "undo"),
     "More": ("queue", "demo", "completion"),
 }
