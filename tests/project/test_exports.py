@@ -29,7 +29,7 @@ EXPORTS = [
     "__version__",
     "open",
 ]
-WITHOUT_COMMAND = {"recover", "listening", "plan"}
+WITHOUT_COMMAND = {"recover", "listening", "plan", "is_shared_on_purpose", "plan_isolation"}
 """What happens on opening, what a face needs for itself, and what --dry-run shows."""
 WITHOUT_METHOD = {"demo", "completion"}
 

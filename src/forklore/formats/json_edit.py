@@ -304,10 +304,11 @@ def _drop(root: _Container, edit: Drop) -> list[Edit]:
     found = _find(root, edit.path)
     if not found or (edit.only_if is not None and not same_value(found.member.text(), edit.only_if)):
         return []
-    path = _emptied_with(root, edit.path, edit.prune)
-    top = _find(root, path) or found
-    inverse = Put(path, top.member.text(), before=top.holder.follower(top.number))
-    _remove_at(root, path)
+    outermost = _emptied_with(root, edit.path, edit.prune)
+    top = _find(root, outermost) or found
+    # Only the member itself, not the parents that go with it: somebody else may have made them again by then.
+    inverse = Put(edit.path, found.member.text(), before=top.holder.follower(top.number))
+    _remove_at(root, outermost)
     return [inverse]
 
 

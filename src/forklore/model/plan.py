@@ -40,8 +40,8 @@ class Fingerprint:
 class Put:
     """Give the member at *path* the JSON *text*, making missing parent objects.
 
-    With *only_if* (JSON text) the edit is made only while the member has that value. A new member becomes the last of
-    its siblings, or stands *before* the one with that key.
+    With *only_if* (JSON text) the edit is made only while the member has that value. What is new, the
+    member or the outermost missing parent, becomes the last of its siblings, or stands *before* the one with that key.
     """
 
     path: JsonPath
