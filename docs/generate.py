@@ -247,7 +247,7 @@ def _text(node: ast.expr) -> str:
 def _settings() -> Iterator[str]:
     templates = NameTemplates()
     names = {"checkpoint": templates.checkpoint, "branch": templates.branch}
-    usual: dict[str, Any] = {"policy": "standard", "requirements": {}, "names": names}
+    usual: dict[str, Any] = {"policy": "standard", "requirements": {}, "names": names, "shared_books": []}
     yield from ("# Settings", "")
     yield "A workspace's settings are in `.forklore/settings.json` in the SillyTavern user folder."
     yield "All keys are optional; without the file everything is as here:"
@@ -265,6 +265,7 @@ def _settings() -> Iterator[str]:
                 ]
                 for kind in names
             ),
+            ["`shared_books`", "lorebooks that several timelines are meant to share; `isolate --share` adds one"],
         ],
     )
     fixed = ", ".join(f"`{requirement.code}`" for requirement in REQUIREMENTS if requirement.indispensable)

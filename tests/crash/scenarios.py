@@ -24,6 +24,9 @@ NAME = "Mira - 2026-11-15@18h36m13s"
 CHAT = f"Mira/{NAME}"
 GROUP_CHAT = f"group:17/{NAME}"
 BOOK = "z-AutoLB-Mira"
+BRANCH_NAME = f"{NAME} - Branch #1"
+BRANCH = f"Mira/{BRANCH_NAME}"
+"""A branch that SillyTavern made."""
 
 Files = dict[str, bytes]
 
@@ -61,6 +64,18 @@ def write_group_story(root: Path) -> None:
     book = stories.lorebook([stories.entry(0, "character-Mira", "She waits. " * 20)])
     metadata = {"integrity": "a", "world_info": BOOK}
     write_workspace(root, stories.group_files(NAME, metadata, stories.conversation(5), books={BOOK: book}))
+
+
+def write_forked_story(root: Path) -> None:
+    """Write the first story with a branch that SillyTavern made of it, and that has gone on in the same lorebook."""
+    write_story(root)
+    OpenChat(root, CHAT).fork(BRANCH_NAME, at=4)
+    branch = OpenChat(root, BRANCH)
+    branch.say("Elsewhere,", "something else happens.")
+    branch.end_scene(
+        "Elsewhere", taken=stories.FIRST_MOMENT + 10, made=[branch.learn("character-Stranger", "He knocks.")]
+    )
+    branch.write()
 
 
 def save(path: Path, content: bytes) -> None:
@@ -159,6 +174,16 @@ def restore_chat(forklore: Forklore) -> object:
     return forklore.restore(next(each.item for each in forklore.trash().items if each.item.endswith(".jsonl")))
 
 
+def isolate(forklore: Forklore) -> object:
+    """Give the branch that SillyTavern made a lorebook of its own."""
+    return forklore.isolate(BRANCH)
+
+
+def share(forklore: Forklore) -> object:
+    """Declare the lorebook of that branch shared on purpose."""
+    return forklore.isolate(BRANCH, share=True)
+
+
 SCENARIOS = (
     Scenario("checkpoint", checkpoint),
     Scenario("checkpoint-in-the-past", lambda forklore: forklore.checkpoint(CHAT, at=4)),
@@ -179,6 +204,10 @@ SCENARIOS = (
     Scenario("undo-of-cleanup", undo_latest, (checkpoint, lose_fork, clean_up)),
     Scenario("restore", restore_chat, (checkpoint, delete_fork)),
     Scenario("undo-of-restore", undo_latest, (checkpoint, delete_fork, restore_chat)),
+    Scenario("isolate", isolate, write=write_forked_story),
+    Scenario("undo-of-isolate", undo_latest, (isolate,), write_forked_story),
+    Scenario("redo-of-isolate", redo_latest, (isolate, undo_latest), write_forked_story),
+    Scenario("share", share, write=write_forked_story),
 )
 
 
@@ -220,9 +249,13 @@ def _files_below(root: Path) -> list[Path]:
 
 
 def read_workspace(root: Path) -> Files:
-    """Return every file of a workspace by its path, without what Forklore keeps for itself."""
+    """Return every file of a workspace by its path, without what Forklore keeps for itself but with its settings."""
     files = {path.relative_to(root).as_posix(): path for path in _files_below(root)}
-    return {name: path.read_bytes() for name, path in sorted(files.items()) if not name.startswith(".forklore/")}
+    return {
+        name: path.read_bytes()
+        for name, path in sorted(files.items())
+        if not name.startswith(".forklore/") or name == ".forklore/settings.json"
+    }
 
 
 # --- what must hold -----------------------------------------------------------------------------------------------

@@ -36,13 +36,10 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow]
 
 Arrange = Callable[[Path], None]
 
+SOME = ("checkpoint", "second-checkpoint-at-a-message", "undo", "redo", "cancel", "undo-of-cancel")
 some_scenarios = pytest.mark.parametrize(
     "scenario",
-    [
-        each
-        for each in SCENARIOS
-        if each.name in {"checkpoint", "second-checkpoint-at-a-message", "undo", "redo", "cancel", "undo-of-cancel"}
-    ],
+    [each for each in SCENARIOS if each.name in (*SOME, "isolate", "undo-of-isolate")],
     ids=str,
 )
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from forklore.app.means import Means
+from forklore.app.sharing import is_shared_on_purpose
 from forklore.channels.checkpoint_map import MAP_PATH
 from forklore.channels.identity import KEY as IDENTITY_KEY
 from forklore.channels.identity import mark_of
@@ -54,14 +55,11 @@ class Around:
     def sharers(self, address: ChatAddress) -> tuple[str, ...]:
         """Return the other timelines of the story that use the same lorebook, unless it is shared on purpose."""
         place = self._places.get(str(address))
-        if (
-            place is None
-            or place[0].isolated
-            or not place[0].lorebook
-            or self._means.settings.is_shared_on_purpose(place[0].lorebook)
-        ):
+        if place is None or place[0].isolated:
             return ()
         timeline, story = place
+        if timeline.lorebook and is_shared_on_purpose(timeline.lorebook, self._means):
+            return ()
         return tuple(t.chat for t in story.timelines if t.lorebook == timeline.lorebook and t.chat != timeline.chat)
 
     # --- links and maps -------------------------------------------------------------------------------------------

@@ -9,8 +9,12 @@ from pathlib import Path
 from forklore.app import deleting
 from forklore.app import trash as trashing
 from forklore.app.applying import apply_alone
+from forklore.app.contamination import Contamination, contamination
 from forklore.app.doctor import Examined, doctor
 from forklore.app.forking import ForkRequest, check_fork, dry_run, fork
+from forklore.app.isolating import Isolated, isolate
+from forklore.app.isolating import dry_run as dry_run_isolation
+from forklore.app.isolating import share as share_book
 from forklore.app.means import Means
 from forklore.app.opening import Verified, verify
 from forklore.app.progress import Progress, Silent
@@ -30,6 +34,7 @@ from forklore.app.results import (
 )
 from forklore.app.results_life import Cleanup, Deleted, Restored, TrashShown
 from forklore.app.settings import Settings
+from forklore.app.sharing import is_shared_on_purpose
 from forklore.app.undoing import undo_plan
 from forklore.channels.checkpoint_map import STATE_KEY
 from forklore.channels.queue import QueuedOperation, QueueUnreadable, cancelled, read_queue
@@ -285,6 +290,25 @@ class Forklore:
     def empty_trash(self, older_than: float) -> TrashShown:
         """Delete for good what has been in the trash for *older_than* days, and return what that was."""
         return trashing.empty_trash(older_than, self._means)
+
+    # --- isolating ------------------------------------------------------------------------------------------------
+
+    def isolate(self, chat: str, *, share: bool = False) -> Isolated:
+        """Give a fork that SillyTavern made a lorebook of its own; with *share*, declare its book shared on purpose."""
+        address = self._workspace.resolve(chat)
+        return share_book(address, self._means) if share else isolate(address, self._means)
+
+    def plan_isolation(self, chat: str, *, share: bool = False) -> DryRun:
+        """Return the plan of an isolation and change nothing."""
+        return dry_run_isolation(self._workspace.resolve(chat), self._means, share=share)
+
+    def contamination(self, chat: str) -> Contamination:
+        """Return whose messages can have produced each entry of the timeline's lorebook; nothing is changed."""
+        return contamination(self._workspace.resolve(chat), self._means)
+
+    def is_shared_on_purpose(self, book: str) -> bool:
+        """Whether the user said that several timelines are meant to share this lorebook."""
+        return is_shared_on_purpose(book, self._means)
 
     # --- the queue ------------------------------------------------------------------------------------------------
 

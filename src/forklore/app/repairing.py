@@ -9,6 +9,7 @@ from typing import Any
 
 from forklore.app.applying import apply_alone
 from forklore.app.around import Around
+from forklore.app.isolating import isolate, share
 from forklore.app.means import Means
 from forklore.app.opening import opening
 from forklore.app.reading import Reading, reading
@@ -84,6 +85,10 @@ def repair(address: ChatAddress, code: str, name: str, means: Means) -> Repairs:
     if name not in names:
         shown = ", ".join(names) or "none"
         raise BadRequest(f"{name!r} is no repair of {code} here; there are: {shown}.")
+
+    if name in OF_THEIR_OWN:
+        done = share(address, means) if name == "share" else isolate(address, means)
+        return Repairs(str(address), offered.finding, offered.offered, name, done.operation)
 
     def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
         with _mending(address, means, Around(means)) as (mending, read):

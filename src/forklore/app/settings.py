@@ -27,12 +27,8 @@ class Settings:
 
     policy: Policy = field(default_factory=Policy)
     names: NameTemplates = field(default_factory=NameTemplates)
-    shared: frozenset[str] = frozenset()
-    """The lorebooks that several timelines use on purpose."""
-
-    def is_shared_on_purpose(self, book: str) -> bool:
-        """Whether the user wants several timelines to use this lorebook."""
-        return book in self.shared
+    shared_books: frozenset[str] = frozenset()
+    """Lorebooks that several timelines are meant to share."""
 
 
 def read_settings(path: Path) -> Settings:
@@ -48,14 +44,8 @@ def read_settings(path: Path) -> Settings:
     return Settings(
         Policy(_is_strict(stored.get("policy", "standard")), _overrides(stored.get("requirements", {}))),
         _templates(stored.get("names", {})),
-        _shared(stored.get("shared_lorebooks", [])),
+        _shared_books(stored.get("shared_books", [])),
     )
-
-
-def _shared(stored: object) -> frozenset[str]:
-    if not isinstance(stored, list) or not all(isinstance(name, str) for name in stored):
-        raise SettingsInvalid("shared_lorebooks is not a list of names.")
-    return frozenset(stored)
 
 
 def _is_strict(policy: object) -> bool:
@@ -88,3 +78,9 @@ def _templates(stored: Any) -> NameTemplates:
     if unknown := set(stored) - set(known):
         raise SettingsInvalid(f"There are no names for {', '.join(sorted(unknown))}.")
     return NameTemplates(**stored)
+
+
+def _shared_books(stored: object) -> frozenset[str]:
+    if not isinstance(stored, list) or not all(isinstance(name, str) for name in stored):
+        raise SettingsInvalid("shared_books is not a list of names.")
+    return frozenset(stored)

@@ -19,7 +19,15 @@ from forklore.formats.json_text import NotJson, to_text
 from forklore.log.operations import Operation, undone_ids
 from forklore.model.plan import HEADER, EditFile, LineEdit, Plan, Put
 from forklore.model.timeline import ChatFacts
-from forklore.planning.undo import UndoRefused, inverse_edits, inverse_link_edits, is_book, plan_undo
+from forklore.planning.undo import (
+    ISOLATION,
+    UndoRefused,
+    inverse_edits,
+    inverse_link_edits,
+    is_as_left,
+    is_book,
+    plan_undo,
+)
 
 TRASH = f"{FOLDER}/trash"
 """The path of the trash in the workspace."""
@@ -31,6 +39,7 @@ def undo_plan(operation: Operation, log: list[Operation], workspace: Workspace, 
     removes = _origin(operation, log).kind in ("delete", "cleanup", "restore")
     _refuse_if_moved_since(operation, log, workspace)
     _refuse_if_gone_on(operation, workspace)
+    _refuse_if_not_as_isolated(operation, workspace)
     if any(True for _ in _created(operation)):
         _refuse_if_built_on(operation, scan_chats(workspace, cache))
         _refuse_if_named(operation, workspace, referrers(workspace, cache), may_be_unknown=not removes)
@@ -149,6 +158,20 @@ def _refuse_if_named(operation: Operation, workspace: Workspace, found: Referrer
             )
 
 
+def _refuse_if_not_as_isolated(operation: Operation, workspace: Workspace) -> None:
+    for change in operation.changes:
+        if change.get("role") != ISOLATION:
+            continue
+        name = _stem(change["path"])
+        try:
+            with OpenFile(workspace.root / change["path"]) as file:
+                as_left = is_as_left(inverse_edits(change), to_text(file.chat.line_bytes(HEADER)))
+        except (OSError, NotJson, IndexError) as error:
+            raise UndoRefused(f"{name!r} cannot be read any more.") from error
+        if not as_left:
+            raise UndoRefused(f"{name!r} names another lorebook since, or is another chat.")
+
+
 def _refuse_if_built_on(operation: Operation, chats: list[ChatFacts]) -> None:
     children = operation.notes.get("children", ())  # they were there when the chat was not
     paths = [path for path, _ in _created(operation)]
@@ -156,14 +179,14 @@ def _refuse_if_built_on(operation: Operation, chats: list[ChatFacts]) -> None:
     forks = {path for path in paths if not path.startswith("worlds/")}
     folder = _place(operation.chat.partition("/")[0])
     fork_names = {_stem(path) for path in forks}
+    isolated = operation.notes.get("isolated")
     for chat in chats:
         beside = _place(chat.folder) == folder
-        if beside and chat.name in fork_names:
+        if beside and (chat.name in fork_names or chat.name == isolated):
             continue
         if beside and chat.main_chat in fork_names and chat.address not in children:
             raise UndoRefused(f"{chat.address!r} was forked from it.")
-        was_missing_it = "repair" in operation.notes and chat.address == operation.chat
-        if chat.lorebook in books and not was_missing_it:
+        if chat.lorebook in books and chat.address != operation.chat:
             raise UndoRefused(f"{chat.address!r} uses its lorebook.")
 
 

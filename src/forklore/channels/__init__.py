@@ -37,10 +37,10 @@ CHANNELS: tuple[Channel, ...] = (
 _LOOKED_AFTER = frozenset().union(*(channel.keys for channel in CHANNELS))
 
 
-def cut_channels(parent: Parent, point: ForkPoint) -> Mapping[str, Cut]:
+def cut_channels(parent: Parent, point: ForkPoint, channels: tuple[Channel, ...] = CHANNELS) -> Mapping[str, Cut]:
     """Make every channel of *parent* fit the fork; what no channel knows is carried and, in the past, named."""
     cuts: dict[str, Cut] = {}
-    for channel in CHANNELS:
+    for channel in channels:
         cuts[channel.name] = channel.cut(parent, point, cuts)
     if not point.is_head:
         cuts["unknown"] = Cut(carried=tuple(key for key in parent.metadata if key not in _LOOKED_AFTER))

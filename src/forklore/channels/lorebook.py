@@ -48,7 +48,7 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
         data = _compose(book, scene, point.clone_name)
         cut = BookCut("scene-snapshot", parse_lorebook(point.clone_name, data).outline, data, scene)
     else:
-        cut = _whole(_with_idle_queue(book), point.clone_name, "present")
+        cut = _whole(with_idle_queue(book), point.clone_name, "present")
     return Cut(cut, edits=(Put((_KEY,), encode(point.clone_name)),))
 
 
@@ -82,7 +82,7 @@ def _whole(book: Lorebook, clone: str, source: str) -> BookCut:
     )
 
 
-def _with_idle_queue(book: Lorebook) -> Lorebook:
+def with_idle_queue(book: Lorebook) -> Lorebook:
     """Return the book with an empty queue: what waits in the present has no place in the past."""
     edits: list[Edit] = [
         Put(("entries", entry.key, "content"), encode(emptied(entry.content)))
@@ -96,15 +96,20 @@ def _with_idle_queue(book: Lorebook) -> Lorebook:
 
 def _compose(book: Lorebook, scene: Scene, clone: str) -> bytes:
     """Return the book as it was after *scene*: its entries from the snapshot, all else from the live book."""
-    twins = _live_entries(book)
+    twins = live_entries(book)
     entries: dict[str, Any] = {}
     for old in scene.snapshot:
-        key, live = twins.get((old.get("uid"), _comment(old)), (None, None))
-        entries[_free_key(entries, key or str(old.get("uid")))] = _as_it_was(old, live)
+        key, live = twins.get((old.get("uid"), comment_of(old)), (None, None))
+        entries[free_key(entries, key or str(old.get("uid")))] = as_it_was(old, live)
+    return compose(book, entries, clone)
+
+
+def compose(book: Lorebook, entries: Mapping[str, Any], clone: str) -> bytes:
+    """Return a book with these *entries* by their keys, an idle queue, and all else from the live book."""
     ordered = dict(sorted(entries.items(), key=lambda item: _key_order(item[0])))
     for queue in book.outline.queue_entries:
         live = book.entries[queue.key]
-        ordered[_free_key(ordered, queue.key)] = {**live, "content": emptied(str(live.get("content") or ""))}
+        ordered[free_key(ordered, queue.key)] = {**live, "content": emptied(str(live.get("content") or ""))}
     whole = {**book.content, "entries": ordered}
     if "name" in whole:
         whole["name"] = clone
@@ -112,25 +117,28 @@ def _compose(book: Lorebook, scene: Scene, clone: str) -> bytes:
     return to_bytes(encode(whole, indent=4))
 
 
-def _live_entries(book: Lorebook) -> dict[tuple[Any, str], tuple[str, Mapping[str, Any]]]:
+def live_entries(book: Lorebook) -> dict[tuple[Any, str], tuple[str, Mapping[str, Any]]]:
+    """Return the entries but the queue, each with its key in the file, by UID and comment."""
     return {
-        (entry.get("uid"), _comment(entry)): (key, entry)
+        (entry.get("uid"), comment_of(entry)): (key, entry)
         for key, entry in book.entries.items()
         if isinstance(entry, dict) and entry.get("comment") != QUEUE_COMMENT
     }
 
 
-def _comment(entry: Mapping[str, Any]) -> str:
+def comment_of(entry: Mapping[str, Any]) -> str:
+    """Return the comment of an entry; snapshots write ``(unnamed)`` for an empty one."""
     comment = entry.get("comment")
     return comment if isinstance(comment, str) and comment != _UNNAMED else ""
 
 
-def _as_it_was(old: Mapping[str, Any], live: Mapping[str, Any] | None) -> dict[str, Any]:
+def as_it_was(old: Mapping[str, Any], live: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return an entry of a snapshot as it was, with what snapshots do not keep from its *live* twin."""
     kept = {key: value for key, value in old.items() if key not in _NOT_OF_THE_ENTRY}
-    return {**(live if live is not None else _TEMPLATE), **kept, "comment": _comment(old)}
+    return {**(live if live is not None else _TEMPLATE), **kept, "comment": comment_of(old)}
 
 
-def _free_key(entries: Mapping[str, Any], wanted: str) -> str:
+def free_key(entries: Mapping[str, Any], wanted: str) -> str:
     """Return *wanted*, or where two entries claim one place the lowest free number; UIDs are never changed."""
     if wanted not in entries:
         return wanted

@@ -50,6 +50,12 @@ def registry_lines(registries: Iterable[EntryOutline]) -> Iterator[RegistryLine]
                 yield item
 
 
+def lines_by_uid(content: str) -> dict[int, str]:
+    """Return the lines of a registry as they are written, by the UID each one names."""
+    parsed = ((_parse_line("", line), line) for line in content.split("\n"))
+    return {item.uid: line for item, line in parsed if item}
+
+
 def _parse_line(kind: str, line: str) -> RegistryLine | None:
     line = line.strip()
     if not line.startswith("-"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +50,7 @@ def read_running_recap(metadata: Mapping[str, Any]) -> RunningRecap:
     )
 
 
-def _is_inside(version: object, upto: int) -> bool:
+def is_inside(version: object, upto: int) -> bool:
     """Whether everything a version was made from lies within the messages 0…*upto*; unknown counts as outside."""
     index = version.get("new_scene_index") if isinstance(version, dict) else None
     return isinstance(index, int) and index <= upto
@@ -58,6 +58,11 @@ def _is_inside(version: object, upto: int) -> bool:
 
 def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     del earlier
+    return cut_versions(parent, point, lambda version: is_inside(version, point.derived_upto))
+
+
+def cut_versions(parent: Parent, point: ForkPoint, belongs: Callable[[object], bool]) -> Cut:
+    """Give the running recap the fork's name and, in the past, only the versions that belong there."""
     stored = parent.metadata.get(KEY)
     recap = read_running_recap(parent.metadata)
     edits = []
@@ -65,7 +70,7 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
         edits.append(Put((KEY, "chat_id"), encode(point.chat_name)))
         if not point.is_head and isinstance(stored.get("versions"), list):
             texts = parent.item_texts((KEY, "versions"))
-            inside = [_is_inside(version, point.derived_upto) for version in stored["versions"]]
+            inside = [belongs(version) for version in stored["versions"]]
             kept = tuple(v for v, keep in zip(stored["versions"], inside, strict=True) if keep)
             recap = _select(kept, recap.current_version)
             edits.append(Put((KEY, "current_version"), encode(recap.current_version or 0)))
@@ -84,7 +89,7 @@ def _is_understood(stored: object) -> bool:
 
 def upto(recap: RunningRecap, message: int) -> RunningRecap:
     """Return the running recap as it was at a message."""
-    return _select(tuple(v for v in recap.versions if _is_inside(v, message)), recap.current_version)
+    return _select(tuple(v for v in recap.versions if is_inside(v, message)), recap.current_version)
 
 
 def _select(versions: tuple[Mapping[str, Any], ...], current: int | None) -> RunningRecap:

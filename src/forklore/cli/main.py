@@ -17,7 +17,7 @@ from forklore.errors import BadRequest, ForkloreError, Kind
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Look": ("stories", "tree", "show", "check", "verify", "status"),
     "Fork": ("checkpoint", "branch"),
-    "Mend": ("doctor", "repair"),
+    "Mend": ("doctor", "repair", "isolate", "contamination"),
     "Delete": ("delete", "cleanup", "trash", "restore"),
     "Take back": ("log", "undo"),
     "More": ("queue", "demo", "completion"),

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from forklore.cli.terminal import BAD, BOLD, DIM, GOOD, PLAIN, WARN
 
 if TYPE_CHECKING:
+    from forklore.app.contamination import Contamination
     from forklore.app.doctor import Examined
     from forklore.app.examining import Located
+    from forklore.app.isolating import Isolated
     from forklore.app.opening import Verified
     from forklore.app.repairing import Repairs
     from forklore.app.results import (
@@ -335,6 +337,8 @@ def _words(keys: Iterable[str]) -> str:
 def dry_run(planned: DryRun) -> str:
     """Return the changes that would be made."""
     lines = [f"  {row['action']:<7} {row['path']}\n" for row in planned.plan.to_json()["plan"]]
+    if not lines:
+        return "There is nothing to do.\n"
     text = f"This would be done, and was not:\n{''.join(lines)}"
     if planned.report.warnings:
         warnings = planned.report.warnings
@@ -429,6 +433,65 @@ def _some(sentences: Sequence[str]) -> list[str]:
 
 def _size(size: int) -> str:
     return f"{size} bytes" if size < 1000 else f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1e6:.1f} MB"
+
+
+# --- isolating ----------------------------------------------------------------------------------------------------
+
+
+def isolated(done: Isolated) -> str:
+    """Return what isolating a timeline came to, what was left out, and how to take it back."""
+    if done.outcome == "already":
+        return f"{GOOD}✓{PLAIN} {BOLD}{done.chat}{PLAIN} is isolated already. Nothing was changed.\n"
+    if done.outcome == "shared":
+        text = f'{GOOD}✓{PLAIN} The lorebook "{done.lorebook}" is shared on purpose.\n'
+        undo = f"  take it back  forklore undo {done.operation}\n" if done.operation else ""
+        return f"{text}{undo or '  It was before. Nothing was changed.'}".rstrip("\n") + "\n"
+    where = f"{done.parent or 'an unknown chat'} at message {done.at}"
+    own = f'"{done.lorebook}"' if done.lorebook else "none: it names none"
+    if done.outcome == "adopted":
+        own += ", its own already"
+    removed = ", ".join(map(str, done.removed_versions))
+    lines = [
+        f"{GOOD}✓{PLAIN} Isolated: {BOLD}{done.chat}{PLAIN}",
+        *_table(
+            ("from", where),
+            ("lorebook", own),
+            ("", f"{_entries(done.entries)}, {_ISOLATED_FROM.get(done.lorebook_source, '')}" if done.lorebook else ""),
+            ("entries left out", ", ".join(done.left_out_entries)),
+            ("recaps left out", f"running recap version {removed}" if removed else ""),
+            ("from today", _words(done.carried_from_present)),
+            ("left out", _words(done.left_out)),
+            ("take it back", f"forklore undo {done.operation}"),
+        ),
+    ]
+    text = "\n".join(lines) + "\n"
+    if done.warnings:
+        text += f"\n{_count(len(done.warnings), 'warning').capitalize()}:\n\n{_findings(done.warnings, WARN)}"
+    return f"{text}\nIs it open in SillyTavern? Reload the page before you go on there.\n"
+
+
+_ISOLATED_FROM = {
+    "live": "as it is",
+    "scene-snapshot": "what its own messages account for",
+    "present": "as it is today, without what can be shown to be another timeline's",
+}
+
+
+def contamination(report: Contamination) -> str:
+    """Return one line an entry: whose it is, how sure that is, and who would get it."""
+    names = {timeline.chat: timeline.chat.partition("/")[2] for timeline in report.timelines}
+    sharing = "\n".join(f"  {name}" for name in names.values())
+    text = f'{BOLD}"{report.book}"{PLAIN} is named by {_count(len(names), "timeline")}:\n{sharing}\n\n'
+    for entry in report.entries:
+        text += f"{BOLD}{entry.comment or 'unnamed'}{PLAIN} {DIM}UID {entry.uid}{PLAIN}\n"
+        for producer in entry.produced_by:
+            name = names.get(producer.chat, producer.chat)
+            text += f"  {producer.confidence:<8}  {name}: {producer.because}\n"
+        if not entry.produced_by:
+            text += f"  {WARN}unknown{PLAIN}   no scene and no message speaks of it\n"
+        if len(entry.goes_to) < len(names):
+            text += f"  {DIM}goes to{PLAIN}   {', '.join(names[chat] for chat in entry.goes_to)}\n"
+    return f"{text}\nNothing was changed. Where no receiver is named, every timeline gets the entry.\n"
 
 
 # --- queue, log, undo ---------------------------------------------------------------------------------------------

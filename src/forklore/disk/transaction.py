@@ -199,8 +199,12 @@ class Run:
         return None
 
     def _take_back(self, journal: dict[str, Any] | None) -> None:
-        """Leave no trace: remove what was published before the commit, then what was staged."""
-        for change in reversed(journal["changes"][: journal["commit"] + 1] if journal else []):
+        """Leave no trace: take back what was published, then remove what was staged.
+
+        Something after the commit can be published too: on a disk that numbers its files anew, an exchange that was the
+        commit cannot be told from a save that came out of it, and is given back.
+        """
+        for change in reversed(journal["changes"] if journal else []):
             self._publisher.take_back(change)
         self._folder.remove(is_logged=False)
 

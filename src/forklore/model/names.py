@@ -23,6 +23,7 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGN
 _NEW_SUFFIX = {kind: re.compile(rf" - {title} #[0-9]+\Z") for kind, title in _TITLES.items()}
 _OLD_PREFIX = {kind: re.compile(rf"\A{title} #[0-9]+ - (?=.)", re.DOTALL) for kind, title in _TITLES.items()}
 _OLD_BRANCH = re.compile(r"\ABranch #([0-9]{1,9}) - [0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
+_STAMP = re.compile(r" - [0-9]{4}-[0-9]{1,2}-[0-9]{1,2} ?@ ?[0-9]{1,2}h[0-9a-z ]*\Z")
 _INHERITED_MARK = re.compile("|".join(_CLONE_MARKS.values()))
 _TEMPLATE_HOLE = re.compile(r"\{parent\}|\{n\}")
 
@@ -123,6 +124,15 @@ def parent_from_name(name: str) -> str | None:
         if match and match.start():
             return name[: match.start()]
     return None
+
+
+def fork_label(name: str) -> str:
+    """Return the text that labels the lorebook of a fork which is there already: `Branch_2`, or its name undated."""
+    for kind, title in _TITLES.items():
+        for match in (_NEW_SUFFIX[kind].search(name), _OLD_PREFIX[kind].match(name)):
+            if match:
+                return f"{title}_{''.join(re.findall(r'#([0-9]+)', match[0]))}"
+    return _unless_blank(_STAMP.sub("", name), name)
 
 
 def clone_label(text: str) -> str:

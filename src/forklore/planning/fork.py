@@ -215,7 +215,7 @@ def _header_pieces(
     """Yield the header line; the digests in it are worked out only while the disk is busy with the rest."""
     # The new timeline's id makes the stand-ins unmistakable: no text of the story can know it.
     digests = {name: f"@{name}:{draft.point.timeline}@" if pieces else None for name, pieces in contents.items()}
-    header = _header(draft, _state_record(draft, report, digests), digests)
+    header = _header(draft, state_record(draft, report, digests), digests)
     stand_ins = {stand_in.encode(): DigestOf(contents[name]) for name, stand_in in digests.items() if stand_in}
     while stand_ins:
         first = min(stand_ins, key=header.find)
@@ -233,17 +233,18 @@ def _header(draft: Draft, record: dict[str, Any], digests: dict[str, Any]) -> by
     edits.append(Put((STATE_KEY,), encode(record)))
     edits.append(Put((IDENTITY_KEY,), encode(identity)))
     line = to_text(draft.parent.chat.line_bytes(HEADER))
-    return to_bytes(apply_edits(line, [_inside_metadata(edit) for edit in edits]).text)
+    return to_bytes(apply_edits(line, [inside_metadata(edit) for edit in edits]).text)
 
 
-def _inside_metadata(edit: Edit) -> Edit:
+def inside_metadata(edit: Edit) -> Edit:
+    """Return an edit of the metadata as one of the header line."""
     return replace(edit, path=("chat_metadata", *edit.path))
 
 
 # --- the record ---------------------------------------------------------------------------------------------------
 
 
-def _state_record(draft: Draft, report: Report, digests: dict[str, Any]) -> dict[str, Any]:
+def state_record(draft: Draft, report: Report, digests: dict[str, Any]) -> dict[str, Any]:
     """Return what the fork contained when it was made: the fields of both designs, flags as they really were."""
     point, book = draft.point, draft.parent.book
     record: dict[str, Any] = {

@@ -9,7 +9,8 @@ from typing import Any
 from forklore.errors import ForkloreError, Kind
 from forklore.formats.chat_facts import links_of
 from forklore.formats.chat_jsonl import Chat
-from forklore.formats.json_text import encode, parse
+from forklore.formats.json_edit import value_text
+from forklore.formats.json_text import encode, parse, same_value
 from forklore.model.plan import (
     HEADER,
     Change,
@@ -24,6 +25,9 @@ from forklore.model.plan import (
     Take,
     TrashFile,
 )
+
+ISOLATION = "isolation"
+"""The role of the edit that gives a chat its own lorebook, or takes it away again."""
 
 _LINK, _BRANCHES = ("extra", "bookmark_link"), ("extra", "branches")
 
@@ -70,8 +74,25 @@ def plan_undo(
     removed.sort(key=lambda change: is_book(change.path))
     if not restored and not removed and not edited:
         raise UndoRefused("There is nothing left of the operation to undo.", action="Nothing was changed.")
-    commit = len(restored) - 1 if restored else 0
-    return Plan("undo", chat, (*restored, *removed, *edited), commit, undoes=operation_id, notes=dict(notes))
+    # What makes a chat name another book counts; the book it named goes only after that.
+    decisive = [change for change in edited if isinstance(change, EditFile) and change.role == ISOLATION]
+    others = [change for change in edited if change not in decisive]
+    commit = max(len(restored) + len(decisive) - 1, 0)
+    ordered = (*restored, *decisive, *removed, *others)
+    return Plan("undo", chat, ordered, commit, undoes=operation_id, notes=dict(notes))
+
+
+_CONDITIONS = {("chat_metadata", key) for key in ("world_info", "integrity", "forklore")}
+
+
+def is_as_left(edits: Sequence[LineEdit], header: str) -> bool:
+    """Whether a chat still is what an isolation, or undoing one, made of it: only then *edits* take that back."""
+    for edit in (each.edit for each in edits if each.line == HEADER and each.edit.path in _CONDITIONS):
+        only_if = edit.only_if if isinstance(edit, Put | Drop) else None
+        found = value_text(header, edit.path)
+        if (found is not None) != (only_if is not None) or (found and only_if and not same_value(found, only_if)):
+            return False
+    return True
 
 
 def is_book(path: str) -> bool:

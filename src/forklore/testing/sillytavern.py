@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -63,11 +64,12 @@ class OpenChat:
             cache["registry"]["index"][str(uid)] = {**record, "synopsis": "", "aliases": []}
         return uid
 
-    def end_scene(self, name: str, *, taken: int) -> None:
+    def end_scene(self, name: str, *, taken: int, made: Sequence[int] = (), keeps_snapshot: bool = True) -> None:
         """Close a scene at the last message: mark it, snapshot the book, add a version to the running recap."""
         last = len(self.messages) - 1
-        entries = stories.snapshot(self.entries.values(), str(self.metadata.get("world_info")))
-        self.messages[last]["extra"] |= stories.scene(name, entries=entries, taken=taken)
+        known = self.entries.values() if keeps_snapshot else ()
+        entries = stories.snapshot(known, str(self.metadata.get("world_info")))
+        self.messages[last]["extra"] |= stories.scene(name, entries=entries, taken=taken, made=made)
         recap = self.metadata.setdefault("auto_recap_running_scene_recaps", {"chat_id": self.name, "versions": []})
         number = max((version["version"] for version in recap["versions"]), default=-1) + 1
         recap["versions"].append(stories.recap_version(number, last, f"Version {number}, after {name}"))
@@ -80,6 +82,18 @@ class OpenChat:
                 each["content"] = stories.queue_content(operations)
 
     # --- what SillyTavern does ------------------------------------------------------------------------------------
+
+    def fork(self, name: str, *, at: int, is_linked: bool = False) -> str:
+        """Make a checkpoint or branch as SillyTavern does: messages trimmed, metadata of the present, the same book.
+
+        Returns its address. A checkpoint *is_linked*; the link of a branch never reaches the disk.
+        """
+        metadata = {**deepcopy(self.metadata), "main_chat": self.name, "integrity": f"slug of {name}"}
+        _write(self.path.with_name(f"{name}.jsonl"), stories.chat_bytes(metadata, self.messages[: at + 1]))
+        if is_linked:
+            self.messages[at]["extra"]["bookmark_link"] = name
+            self.write()
+        return f"{self.folder}/{name}"
 
     def write(self) -> None:
         """Write both files back."""

@@ -259,10 +259,16 @@ def scene(
     entries: Sequence[Json] = (),
     taken: int | None = FIRST_MOMENT,
     activated: int = 1,
+    made: Sequence[int] = (),
     **members: Any,
 ) -> Json:
-    """Return the ``extra`` of a message that closes a scene; *entries* is the snapshot, *taken* when it was taken."""
-    version = {"timestamp": FIRST_MOMENT, "totalActivatedEntries": activated, "allEntries": list(entries)}
+    """Return the ``extra`` of a message that closes a scene.
+
+    *entries* is the snapshot, *taken* when it was taken, *made* the UIDs of the entries it made or merged into.
+    """
+    version: Json = {"timestamp": FIRST_MOMENT, "totalActivatedEntries": activated, "allEntries": list(entries)}
+    if made:
+        version["created_entry_uids"] = [str(uid) for uid in made]
     if taken is not None:
         version["combined_at"] = taken
     return {

@@ -1,0 +1,35 @@
+"""Lorebooks that are shared on purpose: kept in the workspace's settings, where no save of SillyTavern reaches them."""
+
+from __future__ import annotations
+
+from forklore.app.applying import apply_alone
+from forklore.app.means import Means
+from forklore.app.settings import read_settings
+from forklore.disk.files import OpenFile
+from forklore.disk.transaction import FOLDER
+from forklore.formats.json_text import encode, to_bytes
+from forklore.model.plan import Append, Bytes, Change, CreateFile, EditFile, LineEdit, Plan
+
+_PATH, _KEY = f"{FOLDER}/settings.json", "shared_books"
+
+
+def is_shared_on_purpose(book: str, means: Means) -> bool:
+    """Whether the user said that several timelines are meant to share this lorebook."""
+    return book in read_settings(means.workspace.root / _PATH).shared_books
+
+
+def share_on_purpose(book: str, chat: str, means: Means) -> str:
+    """Note that a lorebook is shared on purpose; return the operation, which can be undone like any other."""
+
+    def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
+        return share_plan(book, chat, means), {}
+
+    return apply_alone(make_plan, means).operation.id
+
+
+def share_plan(book: str, chat: str, means: Means) -> Plan:
+    """Return the plan that notes a lorebook as shared on purpose."""
+    change: Change = EditFile(_PATH, (LineEdit(None, Append((_KEY,), encode(book))),), role="settings")
+    if not means.workspace.exists(_PATH):
+        change = CreateFile(_PATH, (Bytes(to_bytes(encode({_KEY: [book]}, indent=2)) + b"\n"),))
+    return Plan("share", chat, (change,), commit=0)

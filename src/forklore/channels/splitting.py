@@ -1,0 +1,212 @@
+"""Splitting a lorebook that several timelines wrote into: which entries one of them can account for.
+
+What a timeline has is what it had when it parted from its parent, and what its own messages have made since. An entry
+that can be shown to come from messages which the timeline does not have is left out; where nothing tells, a timeline
+that has gone on keeps it, and it is named: never may a timeline lose what it wrote itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forklore.channels.lorebook import live_entries
+from forklore.channels.registry import registry_lines
+from forklore.channels.witnesses import EntryKey, Trace, Witness, Work, terms_of
+from forklore.formats.lorebook_json import Lorebook
+
+BASE, OWN, LIVE = "base", "own", "live"
+"""Which state of an entry is taken: as it was when the timelines parted, as the timeline's last snapshot, as it is."""
+
+
+@dataclass(frozen=True)
+class Kin:
+    """A timeline and those it shared its lorebook with."""
+
+    subject: Witness
+    """The timeline in question."""
+    at: int
+    """The last message it has in common with its parent."""
+    gone_on: bool
+    """Whether it may have written something since; also when nobody knows where it parted from its parent."""
+    relatives: tuple[Witness, ...] = ()
+    parent: Witness | None = None
+    children: frozenset[str] = frozenset()
+    """The names of the chats that were forked from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What the timeline gets of one entry."""
+
+    uid: Any
+    comment: str
+    keeps: bool
+    because: str
+    version: str = LIVE
+    in_doubt: bool = False
+    """It is kept, although it may come from another timeline."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """The whole book, entry by entry; internal entries follow from the others."""
+
+    base: Work | None
+    """The last snapshot from before the timelines parted."""
+    shares: Mapping[EntryKey, Share] = field(default_factory=dict)
+
+    @property
+    def left_out(self) -> tuple[Share, ...]:
+        """The entries that the timeline does not get."""
+        return tuple(share for share in self.shares.values() if not share.keeps)
+
+    @property
+    def in_doubt(self) -> tuple[Share, ...]:
+        """The entries that are kept because nothing tells whose they are."""
+        return tuple(share for share in self.shares.values() if share.keeps and share.in_doubt)
+
+
+def split_book(book: Lorebook, kin: Kin) -> Split:
+    """Say of every entry whether the timeline gets it, and in which state."""
+    base = _base(kin)
+    known = base.snapshot if base else {}
+    live = {key: entry for key, (_, entry) in live_entries(book).items()}
+    registered = {(line.uid, line.name) for line in registry_lines(book.outline.registry_entries)}
+    shares = {}
+    for key in (*known, *(key for key in live if key not in known)):
+        if not key[1].startswith("_"):
+            before, now = known.get(key), live.get(key)
+            question = _Question(kin, base is not None, key, before, now, key in registered)
+            shares[key] = question.answer()
+    return Split(base, shares)
+
+
+def _base(kin: Kin) -> Work | None:
+    """Return the last snapshot from before the timelines parted that cannot hold the future.
+
+    One that was taken later than that of a later scene may hold it, also where only the parent has the later scene.
+    """
+    later = kin.parent.works if kin.parent else ()
+    times = [work.taken for work in later if work.message > kin.at and work.snapshot and work.taken is not None]
+    earliest = min(times, default=None)
+    for work in reversed([work for work in kin.subject.works if work.snapshot]):
+        if work.message <= kin.at and (work.taken is None or earliest is None or work.taken <= earliest):
+            return work
+        if work.taken is not None and (earliest is None or work.taken < earliest):
+            earliest = work.taken
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Whether a timeline gets one entry."""
+
+    kin: Kin
+    has_base: bool
+    key: EntryKey
+    before: Mapping[str, Any] | None
+    """The entry when the timelines parted."""
+    now: Mapping[str, Any] | None
+    is_registered: bool
+    """Whether it was made by ST-Auto-Recap, and not by hand."""
+
+    def answer(self) -> Share:
+        if self.before is not None:
+            return self._of_both(self.before)
+        if self._own_scenes_list_it():
+            return self._written_by_itself()
+        if self.has_base and not self.kin.gone_on:
+            return self._gets_not("it is not in the last snapshot that the timeline has")
+        return self._written_since()
+
+    # --- what was there when the timelines parted -----------------------------------------------------------------
+
+    def _of_both(self, before: Mapping[str, Any]) -> Share:
+        elsewhere = self._made_elsewhere()
+        if elsewhere and elsewhere.is_listed and not self._ever_listed() and not self._is_mentioned():
+            return self._gets_not(elsewhere.because)
+        if self.kin.gone_on and self._own_scenes_list_it():
+            return self._written_by_itself()
+        by_hand = self.now is not None and _reads_otherwise(before, self.now) and not self._others_touch()
+        if self.kin.gone_on and by_hand:
+            return self._gets("it was edited by hand, nobody knows in which timeline", in_doubt=True)
+        return self._gets("it was there when the timelines parted", BASE)
+
+    # --- what came later ------------------------------------------------------------------------------------------
+
+    def _written_by_itself(self) -> Share:
+        if self._others_touch():
+            return self._gets("its own scenes wrote into it, and others did too", OWN, in_doubt=True)
+        return self._gets("its own scenes wrote it")
+
+    def _written_since(self) -> Share:
+        """Decide on an entry that no snapshot from before the parting and no scene of the timeline itself knows."""
+        if elsewhere := self._made_elsewhere():
+            # A scene that lists the entry is sure. A snapshot is not: it holds what any timeline has written by then.
+            sure = self.has_base if elsewhere.is_listed else not self.kin.gone_on
+            if sure or not (self._is_mentioned() or self._may_be_by_hand(elsewhere)):
+                return self._gets_not(elsewhere.because)
+            return self._gets(f"others may have written it: {elsewhere.because}", in_doubt=True)
+        trace = self.kin.subject.first_trace(self.key)
+        if trace and trace.message <= self.kin.at:
+            return self._gets(trace.because)
+        other = "" if self._is_mentioned() else self._mentioned_elsewhere()
+        if other and self.is_registered:
+            return self._gets_not(other)
+        return self._gets(other or "nothing tells that it is another timeline's", in_doubt=self.has_base or bool(other))
+
+    def _may_be_by_hand(self, elsewhere: Trace) -> bool:
+        return not elsewhere.is_listed and not self.is_registered
+
+    # --- evidence -------------------------------------------------------------------------------------------------
+
+    def _own_scenes_list_it(self) -> bool:
+        return self.kin.subject.lists(self.key, after=self.kin.at)
+
+    def _ever_listed(self) -> bool:
+        return self.kin.subject.lists(self.key, after=-1)
+
+    def _others_touch(self) -> bool:
+        return any(other.lists(self.key, after=other.shared) for other in self.kin.relatives)
+
+    def _made_elsewhere(self) -> Trace | None:
+        """Return where another timeline made the entry, in messages that this one has not."""
+        traces = [(other, other.first_trace(self.key)) for other in self.kin.relatives]
+        outside = [trace for other, trace in traces if trace and trace.message > other.shared]
+        if any(trace and trace.message <= other.shared for other, trace in traces):
+            return None  # in the common part already
+        listed = [trace for trace in outside if trace.is_listed]
+        return next(iter([*listed, *(trace for trace in outside if trace.confidence != "possible")]), None)
+
+    def _terms(self) -> tuple[str, ...]:
+        named, keys = terms_of(self.now or self.before or {})
+        return (*named, *keys)
+
+    def _is_mentioned(self) -> bool:
+        return self.kin.subject.words.first(self._terms()) is not None
+
+    def _mentioned_elsewhere(self) -> str:
+        for other in self.kin.relatives:
+            if (message := other.own_words.first(self._terms())) is not None:
+                name = other.chat.partition("/")[2]
+                return f"only {name!r} speaks of it, from message {message} on"
+        return ""
+
+    # --- answers --------------------------------------------------------------------------------------------------
+
+    def _gets(self, because: str, version: str = LIVE, *, in_doubt: bool = False) -> Share:
+        version = BASE if self.now is None and self.before is not None and version == LIVE else version
+        return Share(*self.key, keeps=True, because=because, version=version, in_doubt=in_doubt)
+
+    def _gets_not(self, because: str) -> Share:
+        return Share(*self.key, keeps=False, because=because)
+
+
+def _reads_otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether an entry says something else than before; its place in the order is changed by every scene."""
+    return any(before.get(key) != now.get(key) for key in ("content", "key", "disable", "constant"))
+
+
+__all__ = ["BASE", "LIVE", "OWN", "Kin", "Share", "Split", "split_book"]
