@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from forklore.app import deleting
-from forklore.app import trash as trashing
 from forklore.app.applying import apply_alone
-from forklore.app.contamination import Contamination, contamination
-from forklore.app.doctor import Examined, doctor
 from forklore.app.forking import ForkRequest, check_fork, dry_run, fork
-from forklore.app.isolating import Isolated, isolate
-from forklore.app.isolating import dry_run as dry_run_isolation
-from forklore.app.isolating import share as share_book
 from forklore.app.means import Means
-from forklore.app.opening import Verified, verify
 from forklore.app.progress import Progress, Silent
 from forklore.app.reading import Reading, reading
-from forklore.app.repairing import Repairs, offer_repairs
-from forklore.app.repairing import repair as make_repair
 from forklore.app.results import (
     DryRun,
     ForkMade,
@@ -32,10 +23,7 @@ from forklore.app.results import (
     TimelineShown,
     Undone,
 )
-from forklore.app.results_life import Cleanup, Deleted, Restored, TrashShown
 from forklore.app.settings import Settings
-from forklore.app.sharing import is_shared_on_purpose
-from forklore.app.undoing import undo_plan
 from forklore.channels.checkpoint_map import STATE_KEY
 from forklore.channels.queue import QueuedOperation, QueueUnreadable, cancelled, read_queue
 from forklore.channels.running_recap import read_running_recap
@@ -56,6 +44,14 @@ from forklore.model.finding import Report
 from forklore.model.plan import EditFile, LineEdit, Plan, Put
 from forklore.model.timeline import Story, Timeline
 from forklore.planning.undo import UndoRefused
+
+if TYPE_CHECKING:
+    from forklore.app.contamination import Contamination
+    from forklore.app.doctor import Examined
+    from forklore.app.isolating import Isolated
+    from forklore.app.opening import Verified
+    from forklore.app.repairing import Repairs
+    from forklore.app.results_life import Cleanup, Deleted, Restored, TrashShown
 
 
 class OperationNotFound(ForkloreError):
@@ -187,6 +183,8 @@ class Forklore:
 
     def verify(self, chat: str) -> Verified:
         """Compare a timeline with its record and with the rest of its story."""
+        from forklore.app.opening import verify
+
         return verify(self._workspace.resolve(chat), self._means)
 
     def status(self, chat: str) -> Status:
@@ -260,6 +258,9 @@ class Forklore:
 
     def repair(self, chat: str, code: str, *, repair: str | None = None) -> Repairs:
         """Return what could be done about a finding of ``verify``; with *repair*, make that one."""
+        from forklore.app.repairing import offer_repairs
+        from forklore.app.repairing import repair as make_repair
+
         address = self._workspace.resolve(chat)
         if repair is None:
             return offer_repairs(address, code, self._means)
@@ -267,47 +268,68 @@ class Forklore:
 
     def doctor(self, *, fix: bool = False) -> Examined:
         """Examine the whole workspace; with *fix*, mend what can be mended without losing anything."""
+        from forklore.app.doctor import doctor
+
         return doctor(self._means, fix=fix)
 
     # --- deleting -------------------------------------------------------------------------------------------------
 
     def delete(self, chat: str, *, yes: bool = False) -> Deleted:
         """Move a timeline to the trash; raises ``ChatHasForks`` when it has forks, unless *yes*."""
+        from forklore.app import deleting
+
         return deleting.delete(self._workspace.resolve(chat), self._means, yes=yes)
 
     def cleanup(self, *, apply: bool = False) -> Cleanup:
         """Return the clones that nobody names and the map entries of vanished chats, after removing them if *apply*."""
+        from forklore.app import deleting
+
         return deleting.cleanup(self._means, apply=apply)
 
     def trash(self) -> TrashShown:
         """Return what is in the trash."""
+        from forklore.app import trash as trashing
+
         return trashing.trash(self._means)
 
     def restore(self, item: str) -> Restored:
         """Put one item of the trash back; raises ``NameTaken`` when something stands in its place."""
+        from forklore.app import trash as trashing
+
         return trashing.restore(item, self._means)
 
     def empty_trash(self, older_than: float) -> TrashShown:
         """Delete for good what has been in the trash for *older_than* days, and return what that was."""
+        from forklore.app import trash as trashing
+
         return trashing.empty_trash(older_than, self._means)
 
     # --- isolating ------------------------------------------------------------------------------------------------
 
     def isolate(self, chat: str, *, share: bool = False) -> Isolated:
         """Give a fork that SillyTavern made a lorebook of its own; with *share*, declare its book shared on purpose."""
+        from forklore.app.isolating import isolate
+        from forklore.app.isolating import share as share_book
+
         address = self._workspace.resolve(chat)
         return share_book(address, self._means) if share else isolate(address, self._means)
 
     def plan_isolation(self, chat: str, *, share: bool = False) -> DryRun:
         """Return the plan of an isolation and change nothing."""
+        from forklore.app.isolating import dry_run as dry_run_isolation
+
         return dry_run_isolation(self._workspace.resolve(chat), self._means, share=share)
 
     def contamination(self, chat: str) -> Contamination:
         """Return whose messages can have produced each entry of the timeline's lorebook; nothing is changed."""
+        from forklore.app.contamination import contamination
+
         return contamination(self._workspace.resolve(chat), self._means)
 
     def is_shared_on_purpose(self, book: str) -> bool:
         """Whether the user said that several timelines are meant to share this lorebook."""
+        from forklore.app.sharing import is_shared_on_purpose
+
         return is_shared_on_purpose(book, self._means)
 
     # --- the queue ------------------------------------------------------------------------------------------------
@@ -359,6 +381,8 @@ class Forklore:
     def undo(self, operation: str | None = None) -> Undone:
         """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it."""
         _to_undo(operation, list(self._transactions.log))  # without such an operation nothing is even locked
+        from forklore.app.undoing import undo_plan
+
         target: list[Operation] = []
 
         def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
