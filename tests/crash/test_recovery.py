@@ -11,6 +11,7 @@ import pytest
 from forklore.disk.lock import workspace_lock
 from forklore.errors import ForkloreError
 from forklore.testing.sillytavern import HastyDisk
+from tests.crash.deaths import AFTER, deaths_of
 from tests.crash.disks import Fault, PowerLoss, faulty
 from tests.crash.scenarios import (
     BOOK,
@@ -238,6 +239,27 @@ def test_an_undo_that_was_interrupted_does_not_take_a_chat_that_was_written_anew
 
 
 # --- what is kept of a file besides its bytes ---------------------------------------------------------------------
+
+
+@pytest.mark.req(142)
+@pytest.mark.parametrize("settings", [b'{"world_info": ["%s"]}' % CLONE.encode(), b"{"])
+def test_a_lorebook_that_is_used_after_an_interrupted_deletion_stays(settings: bytes, tmp_path: Path) -> None:
+    deletion = next(each for each in SCENARIOS if each.name == "delete")
+    model, root = model_of(deletion, tmp_path), tmp_path / "trial"
+    book, interrupted = root / f"worlds/{CLONE}.json", 0
+
+    for _ in deaths_of(model, root, HastyDisk, AFTER):
+        was_there = book.exists()
+        interrupted += was_there and not (root / f"chats/Mira/{FORK}.jsonl").exists()
+        (root / "settings.json").write_bytes(settings)
+        open_with(root).recover()
+
+        assert book.exists() == was_there
+        (root / "settings.json").unlink()
+        undo_everything(open_with(root, first_id=1000))
+        assert read_workspace(root) == model.origin
+
+    assert interrupted
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")

@@ -25,7 +25,9 @@ from forklore.disk.files import ContextChanged, OpenFile
 from forklore.disk.operation_folder import FOLDER, FORMAT, JournalUnreadable, OperationFolder
 from forklore.disk.preparing import Preparation
 from forklore.disk.publishing import Publisher
+from forklore.disk.referrers import referrers
 from forklore.disk.staging import Stager, prepare_edit
+from forklore.disk.workspace import Workspace
 from forklore.errors import ForkloreError
 from forklore.formats.json_text import NotJson
 from forklore.log.operations import Operation, OperationLog
@@ -111,7 +113,7 @@ class Run:
         self._publisher = Publisher(home.root, self._trash, home.disk)
         self._folder = OperationFolder(home.root, operation_id, home.disk)
         self._preparation = Preparation(self._folder, self._publisher, home.disk, progress)
-        self._is_over = False
+        self._is_over = self._is_recovering = False
         self.id = operation_id
         self.working_on = ""
 
@@ -247,6 +249,8 @@ class Run:
     def _follow(self, change: dict[str, Any], journal: dict[str, Any]) -> None:
         if change["do"] != "edit":
             if not self._publisher.is_published(change):
+                if self._is_recovering and change["do"] == "trash":
+                    self._refuse_if_named(change["path"], is_undo=journal["undoes"] is not None)
                 self._publisher.publish(change)
             return
         swapper = self._publisher.swapper
@@ -256,6 +260,16 @@ class Run:
             if self._edit_anew(change, journal, attempt):
                 return
         raise ContextChanged(f"{Path(change['path']).name!r} is being written all the time.")
+
+    def _refuse_if_named(self, path: str, *, is_undo: bool) -> None:
+        """Keep a lorebook that was free when we were interrupted, and may be in use by now."""
+        folder, _, name = path.rpartition("/")
+        if folder == "worlds":
+            found = referrers(Workspace(self._root), None)
+            # A fork's clone was never anybody else's, so what cannot be read need not keep an undo from taking it away.
+            reasons = found.of(name.removesuffix(".json")) or (() if is_undo else found.unreadable)
+            if reasons:
+                raise ContextChanged(f"{name!r} stays. {reasons[0]}")
 
     def _edit_anew(self, change: dict[str, Any], journal: dict[str, Any], attempt: int) -> bool:
         """Work the edit out on the file as it is now and publish it; return False when it changed once more."""
@@ -294,6 +308,7 @@ class Run:
 
     def recover(self) -> list[str]:
         """Finish or take back what was interrupted; return a sentence about it."""
+        self._is_recovering = True
         self._folder.find_elsewhere()
         try:
             journal = self._folder.read_journal()

@@ -48,7 +48,8 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
             return HeaderFacts(damaged=True)
         found = _Found(*(metadata.get(key) for key in _Found._fields))
     book, own = _book_name(found.world_info), found.forklore
-    others, mapped = tuple(_other_books(found, book)), tuple(_mapped(found.auto_recap))
+    others = _other_books(found, book) if found.timedWorldInfo or not isinstance(found.world_info, str) else ()
+    mapped = tuple(_mapped(found.auto_recap)) if found.auto_recap else ()
     if not isinstance(own, dict) or own.get("chat") != chat_name:
         return HeaderFacts(_text(found.main_chat), book, other_books=others, mapped=mapped)
     at = own.get("message")
@@ -73,13 +74,13 @@ class _Found(NamedTuple):
     auto_recap: Any
 
 
-def _other_books(found: _Found, own: str | None) -> list[str]:
+def _other_books(found: _Found, own: str | None) -> tuple[str, ...]:
     named = found.world_info if isinstance(found.world_info, list) else []
     books = {name for name in named if isinstance(name, str)}
     if isinstance(found.timedWorldInfo, dict):
         effects = (keys for keys in found.timedWorldInfo.values() if isinstance(keys, dict))
         books |= {key.rpartition(".")[0] for keys in effects for key in keys}  # ``<book>.<uid>``
-    return sorted(books - {own, ""})
+    return tuple(sorted(books - {own, ""}))
 
 
 def _mapped(space: Any) -> Iterator[tuple[str, str]]:
@@ -113,7 +114,7 @@ def _metadata_quickly(line: bytes) -> _Found | None:
         found = decode(line).chat_metadata
     except ValueError:  # msgspec's errors are ValueErrors
         return None
-    return _Found(*(getattr(found, key) for key in _Found._fields))
+    return _Found(found.main_chat, found.world_info, found.forklore, found.timedWorldInfo, found.auto_recap)
 
 
 @cache
