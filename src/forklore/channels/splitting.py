@@ -150,7 +150,7 @@ class _Question:
                 return self._gets_not(elsewhere.because)
             return self._gets(f"others may have written it: {elsewhere.because}", in_doubt=True)
         trace = self.kin.subject.first_trace(self.key)
-        if trace and trace.message <= self.kin.at:
+        if trace and trace.is_listed and trace.message <= self.kin.at:
             return self._gets(trace.because)
         other = "" if self._is_mentioned() else self._mentioned_elsewhere()
         if other and self.is_registered:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from forklore.channels.lorebook import comment_of
 from forklore.channels.running_recap import read_running_recap
-from forklore.channels.scenes import Scene, scene_at
+from forklore.channels.scenes import Scene, recap_data, scene_at
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 
 EntryKey = tuple[Any, str]
@@ -110,7 +110,7 @@ class Witness:
 
 def works_of(chat: Chat, book: str) -> tuple[Work, ...]:
     """Return what the scenes of a chat did to the lorebook *book*; a line that cannot be read tells nothing."""
-    works = [_work(scene, book) for scene in _scenes(chat)]
+    works = list(_trusted([_work(scene, book) for scene in _scenes(chat)]))
     ends = {work.message for work in works}
     works += [
         Work(index, events=frozenset(events))
@@ -119,6 +119,18 @@ def works_of(chat: Chat, book: str) -> tuple[Work, ...]:
         if (events := list(_events(version)))
     ]
     return tuple(sorted(works, key=lambda work: work.message))
+
+
+def _trusted(works: list[Work]) -> Iterator[Work]:
+    """Yield the works without snapshots that were taken later than that of a later scene: they may hold the future."""
+    earliest: float | None = None
+    for work in reversed(works):
+        if work.taken is not None and work.snapshot:
+            if earliest is not None and work.taken > earliest:
+                yield replace(work, snapshot={})
+                continue
+            earliest = work.taken
+        yield work
 
 
 def _scenes(chat: Chat) -> Iterator[Scene]:
@@ -185,19 +197,19 @@ def _is_latin(character: str) -> bool:
 
 
 def words_of(chat: Chat, *, since: int) -> Words:
-    """Return the texts of the messages from *since* on."""
+    """Return what the messages from *since* on say, who says it, and their recaps."""
     texts, starts, numbers = [], [], []
     length = 0
     for number in range(max(since, 0), chat.message_count):
         try:
-            text = chat.message(number).get("mes")
+            message = chat.message(number)
         except ChatDamaged:
             continue
-        if isinstance(text, str):
-            texts.append(text.casefold())
-            starts.append(length)
-            numbers.append(number)
-            length += len(texts[-1]) + 1
+        spoken = (message.get("name"), message.get("mes"), recap_data(message).get("scene_recap_memory"))
+        texts.append("\n".join(text for text in spoken if isinstance(text, str)).casefold())
+        starts.append(length)
+        numbers.append(number)
+        length += len(texts[-1]) + 1
     return Words("\n".join(texts), tuple(starts), tuple(numbers))
 
 
@@ -221,12 +233,15 @@ def _terms(words: Iterable[object]) -> tuple[str, ...]:
 def last_in_common(one: Chat, other: Chat) -> int:
     """Return the last message that two chats have in common, -1 for none.
 
-    It is looked for from the end: an early message that was edited in one of them does not part them.
+    Up to it more messages agree than up to any other: neither an early message that was edited in one of them nor a
+    later one that happens to be the same in both leads astray.
     """
-    for number in range(min(one.message_count, other.message_count) - 1, -1, -1):
-        if _is_same_message(one, other, number):
-            return number
-    return -1
+    best, last, score = 0, -1, 0
+    for number in range(min(one.message_count, other.message_count)):
+        score += 1 if _is_same_message(one, other, number) else -1
+        if score > best:
+            best, last = score, number
+    return last
 
 
 def _is_same_message(one: Chat, other: Chat, number: int) -> bool:
