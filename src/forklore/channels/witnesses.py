@@ -108,8 +108,11 @@ class Witness:
 # --- what scenes did ----------------------------------------------------------------------------------------------
 
 
-def works_of(chat: Chat, book: str) -> tuple[Work, ...]:
-    """Return what the scenes of a chat did to the lorebook *book*; a line that cannot be read tells nothing."""
+def works_of(chat: Chat, book: str | None = None) -> tuple[Work, ...]:
+    """Return what the scenes of a chat did to its lorebook; a line that cannot be read tells nothing.
+
+    For a chat that names another book by now, only the scenes that worked on *book* count.
+    """
     works = list(_trusted([_work(scene, book) for scene in _scenes(chat)]))
     ends = {work.message for work in works}
     works += [
@@ -143,12 +146,15 @@ def _scenes(chat: Chat) -> Iterator[Scene]:
             yield scene
 
 
-def _work(scene: Scene, book: str) -> Work:
+def _work(scene: Scene, book: str | None) -> Work:
+    def counts(version: Mapping[str, Any]) -> bool:
+        return book is None or version.get("chatLorebookName") in (None, book)
+
     versions = scene.data.get("scene_recap_metadata")
     known = [v for v in versions.values() if isinstance(v, dict)] if isinstance(versions, dict) else []
-    uids = [v.get("created_entry_uids") for v in known if v.get("chatLorebookName") in (None, book)]
+    uids = [v.get("created_entry_uids") for v in known if counts(v)]
     touched = frozenset(str(uid) for each in uids if isinstance(each, list) for uid in each)
-    if scene.version.get("chatLorebookName") not in (None, book):
+    if not counts(scene.version):
         return Work(scene.message, touched)
     snapshot = {(entry.get("uid"), comment_of(entry)): entry for entry in scene.snapshot}
     return Work(scene.message, touched, snapshot=snapshot, taken=scene.snapshot_taken)

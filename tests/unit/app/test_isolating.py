@@ -380,6 +380,35 @@ def test_the_owner_of_a_book_is_isolated_already_though_its_native_fork_shares_i
     assert identity["chat"] == f"{NAME} - Branch #2", "what was inherited by copying is replaced"
 
 
+@pytest.mark.parametrize("first", [FORK, ""])
+def test_a_native_fork_of_a_native_fork_leaves_out_what_the_main_chat_wrote(story: Path, first: str) -> None:
+    child = OpenChat(story, FORK).fork(f"{NAME} - Branch #2", at=4)
+    workspace = open_at(story)
+    if first:
+        workspace.isolate(first)
+
+    done = workspace.isolate(child)
+
+    # Berta is in the snapshot that the first fork took: both had written into one book by then.
+    assert done.left_out_entries == ("character-Berta",)
+    assert {"character-Anton", "character-Conrad"} <= comments(story, done.lorebook)
+
+
+def test_scenes_that_name_the_original_count_for_its_clone(story: Path) -> None:
+    fork = OpenChat(story, FORK)
+    for message in (fork.messages[2], fork.messages[4]):
+        version = message["extra"]["auto_recap_memory"]["scene_recap_metadata"]["1"]
+        version["chatLorebookName"] = BOOK
+    fork.write()
+    workspace = open_at(story)
+    workspace.isolate(FORK)
+    child = OpenChat(story, FORK).fork(f"{NAME} - Branch #2", at=2)
+
+    done = workspace.isolate(child)
+
+    assert (done.lorebook_source, done.left_out_entries) == ("scene-snapshot", ("character-Conrad",))
+
+
 # --- shared on purpose --------------------------------------------------------------------------------------------
 
 
