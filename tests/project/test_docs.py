@@ -203,3 +203,14 @@ def test_a_guide_can_be_followed_after_a_fork(guide: str, tmp_path: Path, monkey
 
     for line, shown in examples((ROOT / f"docs/guides/{guide}.md").read_text(encoding="utf-8")):
         run_example(line, shown)
+
+
+def test_the_guide_on_old_forks_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "tests/samples/hollow_quay_legacy_shared", tmp_path / "story")
+    monkeypatch.setenv("FORKLORE_DATA", str(tmp_path / "story"))
+
+    lines = list(examples((ROOT / "docs/guides/isolate-old-forks.md").read_text(encoding="utf-8")))
+    for line, shown in lines:
+        run_example(line, shown)
+
+    assert len(lines) >= 4

@@ -60,7 +60,7 @@ def is_same_book(name: str | None, other: str, workspace: Workspace) -> bool:
 @contextmanager
 def witnesses_of(family: Family, read: Reading, workspace: Workspace) -> Iterator[dict[str, Witness]]:
     """Yield what each member of the family knows, by its address; a chat that cannot be read knows nothing."""
-    book = read.book_name or ""
+    sharing = {each.chat for each in family.sharing}
     with ExitStack() as files:
         found = {}
         for member in family.members:
@@ -71,7 +71,9 @@ def witnesses_of(family: Family, read: Reading, workspace: Workspace) -> Iterato
                     continue
                 chat = opened
             try:
-                found[member.chat] = Witness(member.chat, chat, works_of(chat, book), -1)
+                # A clone goes on where its original ended, so scenes from before it was made name the original.
+                works = works_of(chat, None if member.chat in sharing else read.book_name)
+                found[member.chat] = Witness(member.chat, chat, works, -1)
             except ChatDamaged:
                 continue
         yield found

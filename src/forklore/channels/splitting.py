@@ -13,7 +13,7 @@ from typing import Any
 
 from forklore.channels.lorebook import live_entries
 from forklore.channels.registry import registry_lines
-from forklore.channels.witnesses import EntryKey, Trace, Witness, Work, terms_of
+from forklore.channels.witnesses import POSSIBLE, EntryKey, Trace, Witness, Work, terms_of
 from forklore.formats.lorebook_json import Lorebook
 
 BASE, OWN, LIVE = "base", "own", "live"
@@ -125,8 +125,11 @@ class _Question:
 
     def _of_both(self, before: Mapping[str, Any]) -> Share:
         elsewhere = self._made_elsewhere()
-        if elsewhere and elsewhere.is_listed and not self._ever_listed() and not self._is_mentioned():
-            return self._gets_not(elsewhere.because)
+        if elsewhere and elsewhere.is_listed and not self._ever_listed():
+            # The snapshot was taken when another timeline had written into the book already.
+            if not self._is_mentioned():
+                return self._gets_not(elsewhere.because)
+            return self._gets(f"others may have written it: {elsewhere.because}", BASE, in_doubt=True)
         if self.kin.gone_on and self._own_scenes_list_it():
             return self._written_by_itself()
         by_hand = self.now is not None and _reads_otherwise(before, self.now) and not self._others_touch()
@@ -150,7 +153,7 @@ class _Question:
                 return self._gets_not(elsewhere.because)
             return self._gets(f"others may have written it: {elsewhere.because}", in_doubt=True)
         trace = self.kin.subject.first_trace(self.key)
-        if trace and trace.message <= self.kin.at:
+        if trace and trace.is_listed and trace.message <= self.kin.at:
             return self._gets(trace.because)
         other = "" if self._is_mentioned() else self._mentioned_elsewhere()
         if other and self.is_registered:
@@ -174,11 +177,13 @@ class _Question:
     def _made_elsewhere(self) -> Trace | None:
         """Return where another timeline made the entry, in messages that this one has not."""
         traces = [(other, other.first_trace(self.key)) for other in self.kin.relatives]
+        inside = [trace for other, trace in traces if trace and trace.message <= other.shared]
         outside = [trace for other, trace in traces if trace and trace.message > other.shared]
-        if any(trace and trace.message <= other.shared for other, trace in traces):
-            return None  # in the common part already
         listed = [trace for trace in outside if trace.is_listed]
-        return next(iter([*listed, *(trace for trace in outside if trace.confidence != "possible")]), None)
+        # A snapshot proves less than a scene: it may have been taken when others had written into the book already.
+        if any(trace.is_listed for trace in inside) or (inside and not listed):
+            return None
+        return next(iter([*listed, *(trace for trace in outside if trace.confidence != POSSIBLE)]), None)
 
     def _terms(self) -> tuple[str, ...]:
         named, keys = terms_of(self.now or self.before or {})

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from forklore.channels.lorebook import comment_of
 from forklore.channels.running_recap import read_running_recap
-from forklore.channels.scenes import Scene, scene_at
+from forklore.channels.scenes import Scene, recap_data, scene_at
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 
 EntryKey = tuple[Any, str]
@@ -108,9 +108,12 @@ class Witness:
 # --- what scenes did ----------------------------------------------------------------------------------------------
 
 
-def works_of(chat: Chat, book: str) -> tuple[Work, ...]:
-    """Return what the scenes of a chat did to the lorebook *book*; a line that cannot be read tells nothing."""
-    works = [_work(scene, book) for scene in _scenes(chat)]
+def works_of(chat: Chat, book: str | None = None) -> tuple[Work, ...]:
+    """Return what the scenes of a chat did to its lorebook; a line that cannot be read tells nothing.
+
+    For a chat that names another book by now, only the scenes that worked on *book* count.
+    """
+    works = list(_trusted([_work(scene, book) for scene in _scenes(chat)]))
     ends = {work.message for work in works}
     works += [
         Work(index, events=frozenset(events))
@@ -119,6 +122,18 @@ def works_of(chat: Chat, book: str) -> tuple[Work, ...]:
         if (events := list(_events(version)))
     ]
     return tuple(sorted(works, key=lambda work: work.message))
+
+
+def _trusted(works: list[Work]) -> Iterator[Work]:
+    """Yield the works without snapshots that were taken later than that of a later scene: they may hold the future."""
+    earliest: float | None = None
+    for work in reversed(works):
+        if work.taken is not None and work.snapshot:
+            if earliest is not None and work.taken > earliest:
+                yield replace(work, snapshot={})
+                continue
+            earliest = work.taken
+        yield work
 
 
 def _scenes(chat: Chat) -> Iterator[Scene]:
@@ -131,12 +146,15 @@ def _scenes(chat: Chat) -> Iterator[Scene]:
             yield scene
 
 
-def _work(scene: Scene, book: str) -> Work:
+def _work(scene: Scene, book: str | None) -> Work:
+    def counts(version: Mapping[str, Any]) -> bool:
+        return book is None or version.get("chatLorebookName") in (None, book)
+
     versions = scene.data.get("scene_recap_metadata")
     known = [v for v in versions.values() if isinstance(v, dict)] if isinstance(versions, dict) else []
-    uids = [v.get("created_entry_uids") for v in known if v.get("chatLorebookName") in (None, book)]
+    uids = [v.get("created_entry_uids") for v in known if counts(v)]
     touched = frozenset(str(uid) for each in uids if isinstance(each, list) for uid in each)
-    if scene.version.get("chatLorebookName") not in (None, book):
+    if not counts(scene.version):
         return Work(scene.message, touched)
     snapshot = {(entry.get("uid"), comment_of(entry)): entry for entry in scene.snapshot}
     return Work(scene.message, touched, snapshot=snapshot, taken=scene.snapshot_taken)
@@ -185,19 +203,19 @@ def _is_latin(character: str) -> bool:
 
 
 def words_of(chat: Chat, *, since: int) -> Words:
-    """Return the texts of the messages from *since* on."""
+    """Return what the messages from *since* on say, who says it, and their recaps."""
     texts, starts, numbers = [], [], []
     length = 0
     for number in range(max(since, 0), chat.message_count):
         try:
-            text = chat.message(number).get("mes")
+            message = chat.message(number)
         except ChatDamaged:
             continue
-        if isinstance(text, str):
-            texts.append(text.casefold())
-            starts.append(length)
-            numbers.append(number)
-            length += len(texts[-1]) + 1
+        spoken = (message.get("name"), message.get("mes"), recap_data(message).get("scene_recap_memory"))
+        texts.append("\n".join(text for text in spoken if isinstance(text, str)).casefold())
+        starts.append(length)
+        numbers.append(number)
+        length += len(texts[-1]) + 1
     return Words("\n".join(texts), tuple(starts), tuple(numbers))
 
 
@@ -221,12 +239,15 @@ def _terms(words: Iterable[object]) -> tuple[str, ...]:
 def last_in_common(one: Chat, other: Chat) -> int:
     """Return the last message that two chats have in common, -1 for none.
 
-    It is looked for from the end: an early message that was edited in one of them does not part them.
+    Up to it more messages agree than up to any other: neither an early message that was edited in one of them nor a
+    later one that happens to be the same in both leads astray.
     """
-    for number in range(min(one.message_count, other.message_count) - 1, -1, -1):
-        if _is_same_message(one, other, number):
-            return number
-    return -1
+    best, last, score = 0, -1, 0
+    for number in range(min(one.message_count, other.message_count)):
+        score += 1 if _is_same_message(one, other, number) else -1
+        if score > best:
+            best, last = score, number
+    return last
 
 
 def _is_same_message(one: Chat, other: Chat, number: int) -> bool:

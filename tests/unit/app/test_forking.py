@@ -535,6 +535,8 @@ class TestSettings:
             {"names": {"checkpoint": 5}},
             {"names": {"other": "x"}},
             {"names": "x"},
+            {"shared_books": "Lore"},
+            {"shared_books": [7]},
         ],
     )
     def test_what_makes_no_sense_is_refused(self, settings: Any, tmp_path: Path) -> None:

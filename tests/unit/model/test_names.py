@@ -14,6 +14,7 @@ from forklore.model.names import (
     cut_to_bytes,
     default_fork_name,
     fits,
+    fork_label,
     kind_from_name,
     message_from_old_branch_name,
     parent_from_name,
@@ -408,3 +409,20 @@ class TestCloneName:
         assert clone_name(clone, next_kind, "two", nothing_is_taken) == clone_name(
             base, next_kind, "two", nothing_is_taken
         )
+
+
+@pytest.mark.parametrize(
+    "name, label",
+    [
+        ("Mira - 2026-11-15@18h36m02s446ms - Checkpoint #3", "Checkpoint_3"),
+        ("Mira - Branch #12", "Branch_12"),
+        ("Branch #42 - 2025-11-02@21h05m23s", "Branch_42"),
+        ("Checkpoint #2 - 2023-11-3 @23h 45m 12s 272ms", "Checkpoint_2"),
+        ("The key in hand - 2025-11-02@21h04m23s", "The key in hand"),
+        ("The key in hand - 2023-11-3 @23h 45m 12s 272ms", "The key in hand"),
+        ("Just a name", "Just a name"),
+        (" - 2025-11-02@21h04m23s", " - 2025-11-02@21h04m23s"),
+    ],
+)
+def test_a_fork_that_is_there_already_labels_its_lorebook(name: str, label: str) -> None:
+    assert fork_label(name) == label

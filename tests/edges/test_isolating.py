@@ -1,0 +1,110 @@
+"""``isolate`` and ``contamination`` on the command line."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.edges.running import MAREN, run, snapshot
+
+KEY = "Maren Tolliver/The key in hand - 2025-11-02@21h04m23s"
+BOOK = "z-AutoLB-Maren Tolliver-Maren Tolliver - 2025-11-02@19h14m08s"
+
+
+@pytest.fixture
+def legacy(sample: Callable[[str], Path]) -> Path:
+    return sample("hollow_quay_legacy_shared")
+
+
+def test_isolate_as_json_has_the_shape_of_the_contract(legacy: Path) -> None:
+    done = run("isolate", KEY, "--data", legacy, "--json")
+
+    assert done.code == 0
+    operation = done.json["operation"]
+    assert {key: done.json[key] for key in list(done.json)[:10]} == {
+        "chat": KEY,
+        "parent": MAREN,
+        "at": 31,
+        "lorebook": f"{BOOK}__CP_The_key_in_hand",
+        "original_lorebook": BOOK,
+        "entries": 28,
+        "lorebook_source": "scene-snapshot",
+        "kept_versions": [0, 1, 2],
+        "removed_versions": [3, 4, 5],
+        "operation": operation,
+    }
+    assert run("log", "--data", legacy, "--json").json["operations"][0]["id"] == operation
+
+
+def test_isolate_says_what_was_done_and_how_to_take_it_back(legacy: Path) -> None:
+    done = run("isolate", "The key", "--data", legacy)
+
+    assert done.out.startswith(f"✓ Isolated: {KEY}\n")
+    assert "character-Pim, location-Tide Market" in done.out
+    assert "running recap version 3, 4, 5" in done.out
+    assert "forklore undo " in done.out
+    again = run("isolate", "The key", "--data", legacy)
+    assert (again.code, again.out) == (0, f"✓ {KEY} is isolated already. Nothing was changed.\n")
+    assert run("isolate", "The key", "--data", legacy, "--dry-run").out == "There is nothing to do.\n"
+
+
+def test_a_dry_run_of_isolate_changes_nothing(legacy: Path) -> None:
+    before = snapshot(legacy)
+
+    planned = run("isolate", "The key", "--data", legacy, "--dry-run", "--json")
+
+    assert [row["action"] for row in planned.json["plan"]] == ["create", "edit"]
+    assert snapshot(legacy) == before
+
+
+def test_isolate_share(legacy: Path) -> None:
+    planned = run("isolate", "The key", "--share", "--dry-run", "--data", legacy)
+    assert "create  .forklore/settings.json" in planned.out
+    done = run("isolate", "The key", "--share", "--data", legacy)
+    assert f'The lorebook "{BOOK}" is shared on purpose.' in done.out
+    assert "Nothing was changed." in run("isolate", "The key", "--share", "--data", legacy).out
+
+    refused = run("isolate", "The key", "--data", legacy, "--json")
+
+    assert (refused.code, refused.error["code"]) == (5, "SHARED_ON_PURPOSE")
+
+
+def test_isolate_refuses_a_main_chat(legacy: Path) -> None:
+    refused = run("isolate", MAREN, "--data", legacy, "--json")
+
+    assert (refused.code, refused.error["code"]) == (2, "NOT_A_FORK")
+
+
+def test_a_refused_isolation_lists_what_must_be_met(legacy: Path) -> None:
+    (legacy / f"worlds/{BOOK}.json").unlink()
+
+    refused = run("isolate", "The key", "--data", legacy)
+
+    assert refused.code == 3
+    assert "LOREBOOK_MISSING" in refused.err
+
+
+def test_contamination_tells_whose_memories_are_in_the_book(legacy: Path) -> None:
+    before = snapshot(legacy)
+
+    shown = run("contamination", "The key", "--data", legacy)
+
+    assert shown.code == 0
+    assert shown.out.startswith(f'"{BOOK}" is named by 3 timelines:\n')
+    assert "character-Pim UID 27\n  certain   Maren Tolliver - " in shown.out
+    assert "  goes to   Maren Tolliver - 2025-11-02@19h14m08s, Branch #42 - 2025-11-02@21h05m23s\n" in shown.out
+    assert snapshot(legacy) == before
+
+
+def test_contamination_as_json(legacy: Path) -> None:
+    shown = run("contamination", "The key", "--data", legacy, "--json").json
+
+    assert (shown["story"], shown["book"], len(shown["timelines"])) == (MAREN, BOOK, 3)
+    tower = next(entry for entry in shown["entries"] if entry["comment"] == "location-Light-Tower")
+    because = "the scene that ends at message 53 made it or merged into it"
+    assert tower == {
+        "uid": 31,
+        "comment": "location-Light-Tower",
+        "produced_by": [{"chat": MAREN, "confidence": "certain", "because": because}],
+        "goes_to": [MAREN],
+    }
