@@ -8,7 +8,7 @@ from typing import Any
 
 from forklore.app.means import Means
 from forklore.app.sharing import is_shared_on_purpose
-from forklore.channels.checkpoint_map import MAP_PATH
+from forklore.channels.checkpoint_map import read_map
 from forklore.channels.identity import KEY as IDENTITY_KEY
 from forklore.channels.identity import mark_of
 from forklore.disk.files import OpenFile
@@ -77,10 +77,7 @@ class Around:
 
     def stale_map(self, address: ChatAddress, metadata: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the chats in the map of lorebooks that are not there."""
-        mapped: Any = metadata
-        for key in MAP_PATH:
-            mapped = mapped.get(key) if isinstance(mapped, Mapping) else None
-        return tuple(name for name in mapped if not self.is_there(address, name)) if isinstance(mapped, dict) else ()
+        return tuple(name for name in read_map(metadata) if not self.is_there(address, name))
 
     def is_link_pending(self, address: ChatAddress) -> bool:
         """Whether a fork's link could not be written when it was made, and still is not there."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
 from forklore.formats.chat_facts import MAP_KEY
 from forklore.model.plan import Drop, Edit, JsonPath
@@ -9,6 +12,14 @@ from forklore.model.plan import Drop, Edit, JsonPath
 _SPACE = "auto_recap"
 STATE_KEY = "auto_recap_checkpoint_state"
 MAP_PATH: JsonPath = (_SPACE, MAP_KEY)
+
+
+def read_map(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the lorebook of each fork, as the parent's metadata has it; empty when there is no such map."""
+    held: Any = metadata
+    for key in MAP_PATH:
+        held = held.get(key) if isinstance(held, dict) else None
+    return held if isinstance(held, dict) else {}
 
 
 def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:

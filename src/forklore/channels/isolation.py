@@ -14,7 +14,7 @@ from typing import Any
 
 from forklore.channels import CHANNELS
 from forklore.channels.checkpoint_map import CHANNEL as MAP_CHANNEL
-from forklore.channels.checkpoint_map import MAP_PATH
+from forklore.channels.checkpoint_map import MAP_PATH, read_map
 from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
 from forklore.channels.identity import CHANNEL as IDENTITY_CHANNEL
 from forklore.channels.lorebook import CHANNEL as BOOK_CHANNEL
@@ -204,10 +204,8 @@ def _accounts_for(kin: Kin, version: object) -> bool:
 
 def _cut_map(parent: Parent, point: ForkPoint, earlier: Earlier, *, kin: Kin) -> Cut:
     cut = MAP_CHANNEL.cut(parent, point, earlier)
-    mapped: Any = parent.metadata
-    for step in MAP_PATH:
-        mapped = mapped.get(step) if isinstance(mapped, dict) else None
-    if not isinstance(mapped, dict) or not kin.children & set(mapped):
+    mapped = read_map(parent.metadata)
+    if not kin.children & set(mapped):
         return cut
     foreign = [name for name in mapped if name not in kin.children]
     return replace(cut, edits=tuple(Drop((*MAP_PATH, name)) for name in foreign))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.channels.checkpoint_map import MAP_PATH, STATE_KEY
+from forklore.channels.checkpoint_map import MAP_PATH, STATE_KEY, read_map
 from forklore.channels.identity import KEY as IDENTITY_KEY
 from forklore.channels.lorebook import book_from_snapshot, empty_book
 from forklore.channels.opened import Opened, snapshot_of, stale_operations
@@ -283,10 +283,8 @@ def _renamed_relatives(mending: Mending, old: str) -> Changes:
     if mending.parent is None:
         return
     lines = list(_links_renamed(mending.parent.chat, old, new))
-    mapped: Any = mending.parent.chat.metadata
-    for key in MAP_PATH:
-        mapped = mapped.get(key) if isinstance(mapped, dict) else None
-    if isinstance(mapped, dict) and old in mapped:
+    mapped = read_map(mending.parent.chat.metadata)
+    if old in mapped:
         lines.append(LineEdit(HEADER, Drop(("chat_metadata", *MAP_PATH, old))))
         lines.append(LineEdit(HEADER, _put(*MAP_PATH, new, value=mapped[old])))
     if lines:
