@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from forklore.app.means import Means
-from forklore.app.sharing import is_shared_on_purpose
+from forklore.app.sharing import shared_books
 from forklore.channels.checkpoint_map import read_map
 from forklore.channels.identity import KEY as IDENTITY_KEY
 from forklore.channels.identity import mark_of
@@ -18,7 +18,7 @@ from forklore.formats.chat_facts import links_of
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.log.operations import Operation, undone_ids
 from forklore.model import names
-from forklore.model.address import ChatAddress
+from forklore.model.address import ChatAddress, place_of
 from forklore.model.timeline import ChatFacts, Link, Story, Timeline, grow_stories
 
 
@@ -58,15 +58,33 @@ class Around:
         if place is None or place[0].isolated:
             return ()
         timeline, story = place
-        if timeline.lorebook and is_shared_on_purpose(timeline.lorebook, self._means):
+        if self.is_shared_on_purpose(timeline.lorebook):
             return ()
         return tuple(t.chat for t in story.timelines if t.lorebook == timeline.lorebook and t.chat != timeline.chat)
+
+    def is_shared_on_purpose(self, book: str | None) -> bool:
+        """Whether the user wants several timelines to use this lorebook."""
+        return book in self._shared
+
+    @cached_property
+    def _shared(self) -> frozenset[str]:
+        return shared_books(self._means)
+
+    @cached_property
+    def used_books(self) -> frozenset[str]:
+        """The lorebooks that chats name."""
+        return frozenset(chat.lorebook for chat in self.facts.values() if chat.lorebook)
 
     # --- links and maps -------------------------------------------------------------------------------------------
 
     def is_there(self, address: ChatAddress, name: str) -> bool:
         """Whether there is a chat of that *name* beside the one at *address*."""
-        return any((address.folder, each) in self.facts for each in (name, names.sanitise(name)))
+        place = place_of(address.folder)
+        return (place, name) in self._names or (place, names.sanitise(name)) in self._names
+
+    @cached_property
+    def _names(self) -> frozenset[tuple[str, str]]:
+        return frozenset((place_of(folder), name) for folder, name in self.facts)
 
     def dangling(self, address: ChatAddress, chat: Chat) -> tuple[Link, ...]:
         """Return the links of a chat that lead nowhere; a fork inherits those of its parent, which count there."""
@@ -80,7 +98,10 @@ class Around:
         return tuple(name for name in read_map(metadata) if not self.is_there(address, name))
 
     def is_link_pending(self, address: ChatAddress) -> bool:
-        """Whether a fork's link could not be written when it was made, and still is not there."""
+        """Whether a fork's link could not be written when it was made, and still is not there.
+
+        A message has one checkpoint: where another one took its place meanwhile, nothing is missing.
+        """
         timeline = self.timeline(address)
         if str(address) not in self._pending or timeline is None or timeline.parent is None:
             return False
@@ -88,9 +109,12 @@ class Around:
         path = self._means.workspace.root / self._means.workspace.chat_path(parent)
         try:
             with OpenFile(path) as file:
-                return not any(link.chat == address.name for link in links_of(file.chat))
+                links = list(links_of(file.chat))
         except (OSError, ChatDamaged, ForkloreError):
             return False
+        others = (link for link in links if link.message == timeline.at and link.kind == timeline.kind == "checkpoint")
+        taken = any(self.is_there(address, link.chat) for link in others)
+        return not taken and not any(link.chat == address.name for link in links)
 
     @cached_property
     def _pending(self) -> frozenset[str]:
@@ -107,37 +131,48 @@ class Around:
     def old_name(self, address: ChatAddress, metadata: Mapping[str, Any]) -> str | None:
         """Return the name a chat had when Forklore wrote its identity, if it was renamed since.
 
-        A copy made by SillyTavern carries the identity of its parent too; but it names that parent as its own.
+        A copy carries that identity too. One made by SillyTavern's branches and checkpoints names the original as its
+        parent; of several others nobody can tell which one is the renamed chat.
         """
-        identity = metadata.get(IDENTITY_KEY)
-        name = identity.get("chat") if isinstance(identity, dict) else None
-        if not isinstance(name, str) or name == address.name or (address.folder, name) in self.facts:
+        name = _renamed_from(address.name, metadata)
+        if name is None or self.is_there(address, name):
             return None
-        return name if isinstance(identity, dict) and identity.get("parent") == metadata.get("main_chat") else None
+        timeline = metadata[IDENTITY_KEY].get("timeline")
+        twins = (
+            other
+            for sibling, other in self._siblings(address)
+            if _renamed_from(sibling, other) == name and other[IDENTITY_KEY].get("timeline") == timeline
+        )
+        return None if any(True for _ in twins) else name
 
     def parent_now(self, address: ChatAddress, metadata: Mapping[str, Any]) -> str | None:
-        """Return what a missing parent is called now: the chat with its timeline id, or with its integrity."""
-        identity = metadata.get(IDENTITY_KEY)
+        """Return what a missing parent is called now: the one chat with its timeline id, or with its mark."""
+        identity, missing = metadata.get(IDENTITY_KEY), metadata.get("main_chat")
         if not isinstance(identity, dict):
             return None
-        wanted = identity.get("parent_timeline"), identity.get("parent_mark")
-        for name, other in self._siblings(address):
-            theirs = other.get(IDENTITY_KEY)
-            timeline = theirs.get("timeline") if isinstance(theirs, dict) else None
-            by_timeline = wanted[0] is not None and timeline == wanted[0]
-            if by_timeline or (wanted[0] is None and wanted[1] is not None and mark_of(other) == wanted[1]):
-                return name
-        return None
+        timeline, mark = None, None
+        if identity.get("chat") == address.name:
+            timeline, mark = identity.get("parent_timeline"), identity.get("parent_mark")
+        elif identity.get("chat") == missing:
+            timeline = identity.get("timeline")  # copied from the parent by SillyTavern
+        found = [
+            name
+            for name, other in self._siblings(address)
+            if (timeline and _renamed_from(name, other) == missing and other[IDENTITY_KEY].get("timeline") == timeline)
+            or (not timeline and mark and mark_of(other) == mark)
+        ]
+        return found[0] if len(found) == 1 else None
 
     def _siblings(self, address: ChatAddress) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        workspace = self._means.workspace
-        for folder, name in self.facts:
-            if folder == address.folder and name != address.name:
+        workspace, place = self._means.workspace, place_of(address.folder)
+        for there, name in sorted(self._names):
+            if there == place and name != address.name:
                 try:
                     with OpenFile(workspace.root / workspace.chat_path(address.sibling(name))) as file:
-                        yield name, file.chat.metadata
+                        metadata = file.chat.metadata
                 except (OSError, ChatDamaged, ForkloreError):
                     continue
+                yield name, metadata
 
     @cached_property
     def books(self) -> frozenset[str]:
@@ -151,8 +186,7 @@ class Around:
     @cached_property
     def _unused_books(self) -> dict[str, str]:
         books = {}
-        used = {chat.lorebook for chat in self.facts.values() if chat.lorebook}
-        for name in sorted(self.books - used):
+        for name in sorted(self.books - self.used_books):
             try:
                 with OpenFile(self._means.workspace.root / self._means.workspace.book_path(name)) as file:
                     books[file.digest()] = name
@@ -182,3 +216,12 @@ class Around:
                 if is_new and self._means.transactions.is_in_trash(change["item"]):
                     found[change["path"]] = change
         return found
+
+
+def _renamed_from(name: str, metadata: Mapping[str, Any]) -> str | None:
+    """Return the name in a chat's identity, if it is another one and the chat was not forked from it."""
+    identity = metadata.get(IDENTITY_KEY)
+    old = identity.get("chat") if isinstance(identity, dict) else None
+    if not isinstance(old, str) or old == name or not isinstance(identity, dict):
+        return None
+    return old if identity.get("parent") == metadata.get("main_chat") else None

@@ -78,6 +78,10 @@ def doctor(means: Means, *, fix: bool = False) -> Examined:
 
 def _fix(findings: tuple[Located, ...], means: Means) -> Iterator[Fixed]:
     yield from _recovered(findings, means)
+    for located in _with("GROUP_CHAT_UNLISTED", "list-chat", findings):
+        operation = _listed(located, means)
+        if operation is not None:
+            yield Fixed("GROUP_CHAT_UNLISTED", located.where, "list-chat", operation)
     around: Around | None = None
     for code, repair in _SAFE.items():
         for located in _with(code, repair, findings):
@@ -86,14 +90,10 @@ def _fix(findings: tuple[Located, ...], means: Means) -> Iterator[Fixed]:
             if operation is not None:
                 yield Fixed(code, located.where, repair, operation)
                 around = None if repair == "follow-rename" else around  # it may have mended others too
-    for located in _with("GROUP_CHAT_UNLISTED", "list-chat", findings):
-        operation = _listed(located, means)
-        if operation is not None:
-            yield Fixed("GROUP_CHAT_UNLISTED", located.where, "list-chat", operation)
 
 
 def _with(code: str, repair: str, findings: tuple[Located, ...]) -> list[Located]:
-    return [each for each in findings if each.finding.code == code and repair in each.finding.repairs]
+    return [each for each in findings if each.finding.code == code and repair in each.finding.repairs[:1]]
 
 
 def _recovered(findings: tuple[Located, ...], means: Means) -> Iterator[Fixed]:
@@ -115,11 +115,12 @@ def _repaired(located: Located, name: str, means: Means, around: Around) -> str 
     def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
         with ExitStack() as stack:
             opened, read = stack.enter_context(opening(address, means, around))
-            found = any(f.code == code and name in f.repairs for f in findings_on_opening(opened))
-            changes = plan_repair(name, mending_of(opened, read, means, around, stack)) if found else ()
+            found = any(f.code == code and name in f.repairs[:1] for f in findings_on_opening(opened))
+            mending = mending_of(opened, read, means, around, stack)
+            changes = plan_repair(name, code, mending) if found else ()
             if not changes:
                 raise BadRequest("It is mended already.")
-            return repair_plan(name, code, address, changes, read), {}
+            return repair_plan(name, code, mending, changes, read), {}
 
     try:
         return apply_alone(make_plan, means).operation.id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -175,9 +175,9 @@ def _groups(means: Means, around: Around) -> Iterator[Located]:
                 ),
                 path=means.workspace.group_path(group.group_id),
             )
-    for (folder, name), facts in sorted(around.facts.items()):
+    for folder, name in sorted(around.facts):
         if folder.startswith("group:") and name not in listed:
-            home = listed.get(facts.main_chat or "")
+            home = _home(name, around, listed)
             yield Located(
                 Finding(
                     "GROUP_CHAT_UNLISTED",
@@ -190,3 +190,13 @@ def _groups(means: Means, around: Around) -> Iterator[Located]:
                 chat=f"{folder}/{name}",
                 group=home,
             )
+
+
+def _home(name: str, around: Around, listed: Mapping[str, str]) -> str | None:
+    """Return the group that lists the nearest ancestor of a chat."""
+    parents = {chat.name: chat.main_chat for chat in around.facts.values() if chat.folder.startswith("group:")}
+    seen: set[str] = set()
+    while name not in listed and name not in seen:
+        seen.add(name)
+        name = parents.get(name) or name
+    return listed.get(name)

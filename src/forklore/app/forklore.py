@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forklore.app.applying import apply_alone
 from forklore.app.forking import ForkRequest, check_fork, dry_run, fork
@@ -204,7 +204,7 @@ class Forklore:
             current_chat=address.name,
             checkpoint_state=record,
             current_lorebook=read.book_name,
-            lorebook_match=record.get("cloned_lorebook_name") == read.book_name if record else None,
+            lorebook_match=_has_recorded_book(record, read) if record else None,
             running_recap_current_version=current,
             running_recap_version_match=record.get("running_recap_version") == current if record else None,
         )
@@ -421,6 +421,10 @@ class Forklore:
             if any(timeline.chat == address for timeline in story.timelines):
                 return story
         raise ChatUnreadable(f"{address!r} cannot be read.")
+
+
+def _has_recorded_book(record: Mapping[str, Any], read: Reading) -> bool:
+    return record.get("cloned_lorebook_name") == read.book_name and not read.book_missing
 
 
 def _operations(read: Reading) -> tuple[QueuedOperation, ...]:

@@ -14,6 +14,7 @@ from forklore.channels.checkpoint_map import STATE_KEY
 from forklore.channels.opened import Opened
 from forklore.checks.opening import findings_on_opening
 from forklore.errors import ForkloreError
+from forklore.formats.chat_facts import links_of
 from forklore.formats.chat_jsonl import Chat
 from forklore.formats.chat_lines import unreadable_lines
 from forklore.model.address import ChatAddress
@@ -80,6 +81,7 @@ def opened_timeline(read: Reading, means: Means, around: Around) -> Opened:
         book_missing=read.book_missing,
         book_damage=read.book_damage,
         sharers=around.sharers(address),
+        is_shared_on_purpose=around.is_shared_on_purpose(read.book_name),
         parent=place.parent if place else None,
         renamed_from=around.old_name(address, metadata),
         parent_now=around.parent_now(address, metadata) if parent_missing else None,
@@ -95,7 +97,7 @@ def opened_timeline(read: Reading, means: Means, around: Around) -> Opened:
 def _recorded_book_there(metadata: Any, around: Around) -> bool:
     record = metadata.get(STATE_KEY)
     name = record.get("cloned_lorebook_name") if isinstance(record, dict) else None
-    return isinstance(name, str) and name in around.books
+    return isinstance(name, str) and name in around.books and name not in around.used_books
 
 
 def _broken_lines(chat: Chat) -> str:
@@ -133,7 +135,11 @@ def _messages_fact(chat: Chat, at: int, read: Reading, digest: object) -> str:
         same = read.files[read.chat_path].digest(chat.span(0)[0], chat.span(at)[1]) == digest
     except ForkloreError:
         return "changed while they were read"
-    return f"0 to {at} as they were at the fork" if same else f"0 to {at} were edited since the fork"
+    if same:
+        return f"0 to {at} as they were at the fork"
+    if any(link.message <= at for link in links_of(chat)):
+        return f"0 to {at} are not byte for byte as at the fork; a link to a fork made from one of them is enough"
+    return f"0 to {at} were edited since the fork"
 
 
 __all__ = ["Verified", "opened_timeline", "opening", "verify"]

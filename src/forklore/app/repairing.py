@@ -15,14 +15,15 @@ from forklore.app.opening import opening
 from forklore.app.reading import Reading, reading
 from forklore.channels import cut_channels
 from forklore.channels.cut import ForkPoint
+from forklore.channels.lorebook import BookCut
 from forklore.channels.opened import Opened
 from forklore.checks.opening import ON_REQUEST, OPENING, findings_on_opening
 from forklore.disk.files import OpenFile
 from forklore.errors import BadRequest, ForkloreError
 from forklore.formats.chat_jsonl import ChatDamaged
-from forklore.model.address import ChatAddress
+from forklore.model.address import ChatAddress, place_of
 from forklore.model.finding import Finding
-from forklore.model.plan import Change, EditFile, Plan, Range
+from forklore.model.plan import Change, EditFile, Plan
 from forklore.planning.repairing import REPAIRS, Mending, Relative, plan_repair
 
 OF_THEIR_OWN = {
@@ -74,7 +75,7 @@ def offer_repairs(address: ChatAddress, code: str, means: Means, around: Around 
     """Return what could be done about a finding; nothing is changed."""
     with _mending(address, means, around or Around(means)) as (mending, _):
         finding = _finding(mending.opened, code)
-        offered = tuple(_offered(name, mending) for name in finding.repairs)
+        offered = tuple(_offered(name, code, mending) for name in finding.repairs)
     return Repairs(str(address), finding, tuple(offer for offer in offered if offer is not None))
 
 
@@ -92,25 +93,27 @@ def repair(address: ChatAddress, code: str, name: str, means: Means) -> Repairs:
 
     def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
         with _mending(address, means, Around(means)) as (mending, read):
-            changes = plan_repair(name, mending) if name in _finding(mending.opened, code).repairs else ()
+            changes = plan_repair(name, code, mending) if name in _finding(mending.opened, code).repairs else ()
             if not changes:
                 raise BadRequest(f"There is nothing left to repair about {code}.")
-            return repair_plan(name, code, address, changes, read), {}
+            return repair_plan(name, code, mending, changes, read), {}
 
     applied = apply_alone(make_plan, means)
     return Repairs(str(address), offered.finding, offered.offered, name, applied.operation.id)
 
 
-def repair_plan(name: str, code: str, address: ChatAddress, changes: tuple[Change, ...], read: Reading) -> Plan:
-    """Return the plan of a repair: what was read must still be so when it is made."""
-    edited = {change.path for change in changes if isinstance(change, EditFile)}
-    unchanged = tuple((path, file.fingerprint) for path, file in read.files.items() if path not in edited)
+def repair_plan(name: str, code: str, mending: Mending, changes: tuple[Change, ...], read: Reading) -> Plan:
+    """Return the plan of a repair: everything that was read must still be so when it is made."""
+    relatives = [each for each in (mending.parent, *mending.children) if each is not None]
     return Plan(
         "repair",
-        str(address),
+        mending.opened.address,
         _files_first(changes),
         commit=0,
-        unchanged=unchanged,
+        unchanged=(
+            *((path, file.fingerprint) for path, file in read.files.items()),
+            *((each.path, each.fingerprint) for each in relatives),
+        ),
         notes={"repair": name, "code": code},
     )
 
@@ -128,13 +131,18 @@ def _finding(opened: Opened, code: str) -> Finding:
     raise BadRequest(f"{opened.address!r} has no finding {code!r}; it has: {codes}.")
 
 
-def _offered(name: str, mending: Mending) -> RepairOffered | None:
+def _offered(name: str, code: str, mending: Mending) -> RepairOffered | None:
     if name in OF_THEIR_OWN:
         return RepairOffered(name, OF_THEIR_OWN[name], ())
-    changes = plan_repair(name, mending)
+    changes = plan_repair(name, code, mending)
     if not changes:
         return None
-    return RepairOffered(name, REPAIRS[name][0], tuple((_action(change), change.path) for change in changes))
+    does = REPAIRS[name][0]
+    if name == "from-parent" and mending.parents_book_source == "present":
+        does = (
+            "Copy the parent's lorebook as it is today: nothing tells how it was at the fork, so it may know the future"
+        )
+    return RepairOffered(name, does, tuple((_action(change), change.path) for change in changes))
 
 
 def _action(change: Change) -> str:
@@ -155,13 +163,15 @@ def mending_of(opened: Opened, read: Reading, means: Means, around: Around, stac
     """Return what the repairs of a timeline are made of; files that are opened for it stay open with *stack*."""
     workspace = means.workspace
     book_path = workspace.book_path(read.book_name) if read.book_name else None
+    book, source = _parents_book(opened, read, means, stack) if read.book_missing else (None, "")
     return Mending(
         opened,
         read.chat_path,
         book_path,
         means.now_ms(),
         trashed=around.trashed.get(book_path or "") if read.book_missing else None,
-        parents_book=_parents_book(opened, read, means, stack) if read.book_missing else None,
+        parents_book=book,
+        parents_book_source=source,
         parent=_relative(opened.parent, means, stack),
         children=tuple(_children(read.address, opened.renamed_from, means, around, stack)),
     )
@@ -177,7 +187,7 @@ def _relative(address: str | None, means: Means, stack: ExitStack) -> Relative |
         file.chat.metadata  # noqa: B018  # one that cannot be read is none
     except (OSError, ChatDamaged, ForkloreError):
         return None
-    return Relative(path, file.chat)
+    return Relative(parsed.name, path, file.chat, file.fingerprint)
 
 
 def _children(
@@ -185,22 +195,22 @@ def _children(
 ) -> Iterator[Relative]:
     """Yield the chats that name this one as their parent under its old name."""
     for (folder, _), facts in around.facts.items():
-        if old is not None and folder == address.folder and facts.main_chat == old:
+        if old is not None and place_of(folder) == place_of(address.folder) and facts.main_chat == old:
             relative = _relative(facts.address, means, stack)
             if relative is not None:
                 yield relative
 
 
-def _parents_book(opened: Opened, read: Reading, means: Means, stack: ExitStack) -> bytes | Range | None:
-    """Return the parent's lorebook cut to the fork point: its bytes, or the range of its file."""
+def _parents_book(opened: Opened, read: Reading, means: Means, stack: ExitStack) -> tuple[bytes | None, str]:
+    """Return the parent's lorebook cut to the fork point, and how that is known."""
     address = ChatAddress.parse(opened.parent or "")
     at = opened.forked_at if opened.forked_at is not None else opened.last
     if address is None or read.book_name is None:
-        return None
+        return None, ""
     try:
         parent = stack.enter_context(reading(means.workspace, address))
         if parent.damage or parent.parent.book is None or not parent.parent.chat.has(at):
-            return None
+            return None, ""
         is_head = at == parent.parent.chat.last
         point = ForkPoint(
             kind=opened.kind,
@@ -216,7 +226,7 @@ def _parents_book(opened: Opened, read: Reading, means: Means, stack: ExitStack)
             made_at=0,
             program_version="",
         )
-        data: bytes | None = cut_channels(parent.parent, point)["lorebook"].value.data
+        cut: BookCut = cut_channels(parent.parent, point)["lorebook"].value
     except (ChatDamaged, ForkloreError):
-        return None
-    return data if data is not None else parent.parent.book.data
+        return None, ""
+    return cut.data if cut.data is not None else parent.parent.book.data, cut.source

@@ -15,7 +15,12 @@ _PATH, _KEY = f"{FOLDER}/settings.json", "shared_books"
 
 def is_shared_on_purpose(book: str, means: Means) -> bool:
     """Whether the user said that several timelines are meant to share this lorebook."""
-    return book in read_settings(means.workspace.root / _PATH).shared_books
+    return book in shared_books(means)
+
+
+def shared_books(means: Means) -> frozenset[str]:
+    """Return the lorebooks that several timelines are meant to share, as the settings say now."""
+    return read_settings(means.workspace.root / _PATH).shared_books
 
 
 def share_on_purpose(book: str, chat: str, means: Means) -> str:

@@ -17,6 +17,7 @@ from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_edit import value_text
 from forklore.formats.json_text import NotJson, to_text
 from forklore.log.operations import Operation, undone_ids
+from forklore.model.address import place_of
 from forklore.model.plan import HEADER, EditFile, LineEdit, Plan, Put
 from forklore.model.timeline import ChatFacts
 from forklore.planning.undo import (
@@ -177,22 +178,17 @@ def _refuse_if_built_on(operation: Operation, chats: list[ChatFacts]) -> None:
     paths = [path for path, _ in _created(operation)]
     books = {_stem(path) for path in paths if path.startswith("worlds/")}
     forks = {path for path in paths if not path.startswith("worlds/")}
-    folder = _place(operation.chat.partition("/")[0])
+    folder = place_of(operation.chat.partition("/")[0])
     fork_names = {_stem(path) for path in forks}
     isolated = operation.notes.get("isolated")
     for chat in chats:
-        beside = _place(chat.folder) == folder
+        beside = place_of(chat.folder) == folder
         if beside and (chat.name in fork_names or chat.name == isolated):
             continue
         if beside and chat.main_chat in fork_names and chat.address not in children:
             raise UndoRefused(f"{chat.address!r} was forked from it.")
         if chat.lorebook in books and chat.address != operation.chat:
             raise UndoRefused(f"{chat.address!r} uses its lorebook.")
-
-
-def _place(folder: str) -> str:
-    """Return where the chats of a folder lie: those of all groups in one place, also those that no group lists."""
-    return "group:" if folder.startswith("group:") else folder
 
 
 def _stem(path: str) -> str:

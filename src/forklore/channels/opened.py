@@ -34,6 +34,8 @@ class Opened:
     book_damage: str = ""
     sharers: tuple[str, ...] = ()
     """The other timelines of the story that use the same lorebook, unless that is on purpose."""
+    is_shared_on_purpose: bool = False
+    """The user wants several timelines to use its lorebook."""
     parent: str | None = None
     """The address of the parent that is there."""
     renamed_from: str | None = None

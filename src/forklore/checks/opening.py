@@ -110,7 +110,7 @@ def _current_version_is_there(opened: Opened) -> Problems:
             f"Version {running.current_version} of the running recap is missing",
             "Use the latest version, or put the recorded one back",
             available,
-            ("use-latest", *(("put-back",) if recorded is not None else ())),
+            (*(("use-latest",) if numbers else ()), *(("put-back",) if recorded is not None else ())),
         )
     elif recorded is not None and recorded not in numbers:
         yield Problem(
@@ -143,11 +143,14 @@ def _running_recap_is_its_own(opened: Opened) -> Problems:
         return
     beyond = [str(v.get("version")) for v in opened.running.versions if _index(v) > opened.last]
     future = f" Versions {', '.join(beyond)} tell of messages that are not in this timeline." if beyond else ""
+    repairs = () if beyond else ("take-over",)  # never own what tells of another timeline's future
+    if opened.is_fork and not opened.is_recorded and not opened.is_shared_on_purpose:
+        repairs = ("isolate", *repairs)
     yield Problem(
         "The running recap belongs to another chat",
         "Isolate the timeline, or let it take the running recap over: ST-Auto-Recap would reset it",
         f"It says it is of {owner!r}.{future}",
-        ("take-over",) if opened.is_recorded or not opened.is_fork else ("isolate", "take-over"),
+        repairs,
     )
 
 
@@ -173,6 +176,8 @@ def _combined_recap_is_the_recorded_one(opened: Opened) -> Problems:
 
 def _was_made_by_forklore(opened: Opened) -> Problems:
     shares = opened.book_name or isinstance(opened.metadata.get(RUNNING_KEY), dict)
+    if opened.is_shared_on_purpose:
+        return
     if opened.is_fork and shares and not opened.is_recorded and not _inherits(opened):
         yield Problem(
             "Created before full isolation support: it may share data with its parent",

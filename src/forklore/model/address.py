@@ -41,3 +41,8 @@ class ChatAddress:
 
     def __str__(self) -> str:
         return f"{self.folder}/{self.name}"
+
+
+def place_of(folder: str) -> str:
+    """Return where the chats of a folder lie: those of all groups in one place, also those that no group lists."""
+    return _GROUP_PREFIX if folder.startswith(_GROUP_PREFIX) else folder

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from forklore.model import names
+from forklore.model.address import place_of
 
 Place = tuple[str, str]
-"""The folder and the name of a chat."""
+"""Where a chat lies, and its name."""
 
 
 class Link(NamedTuple):
@@ -76,7 +77,7 @@ class Story:
 
 def grow_stories(chats: Iterable[ChatFacts]) -> tuple[Story, ...]:
     """Return every story, by the parent each chat names; cycles and missing parents are survived."""
-    by_place = {chat[:2]: chat for chat in sorted(chats)}
+    by_place = {_place(chat): chat for chat in sorted(chats)}
     linked = _linked(by_place.values())
     users: dict[str, int] = {}
     parents: dict[Place, ChatFacts] = {}
@@ -89,7 +90,7 @@ def grow_stories(chats: Iterable[ChatFacts]) -> tuple[Story, ...]:
     _break_cycles(parents)
     children: dict[Place, list[Place]] = {}
     for place, parent in parents.items():
-        children.setdefault(parent[:2], []).append(place)
+        children.setdefault(_place(parent), []).append(place)
 
     stories = []
     for root in by_place:
@@ -98,6 +99,10 @@ def grow_stories(chats: Iterable[ChatFacts]) -> tuple[Story, ...]:
             timelines = tuple([_timeline(by_place[place], parents.get(place), users) for place in family])
             stories.append(Story(timelines[0].chat, timelines))
     return tuple(stories)
+
+
+def _place(chat: ChatFacts) -> Place:
+    return place_of(chat.folder), chat.name
 
 
 def _family(root: Place, children: Mapping[Place, list[Place]]) -> Iterator[Place]:
@@ -118,9 +123,10 @@ def _linked(chats: Iterable[ChatFacts]) -> dict[Place, str]:
     linked: dict[Place, str] = {}
     for chat in chats:
         for link in chat.links:
-            known = linked.get((chat.folder, link.chat))
+            place = place_of(chat.folder), link.chat
+            known = linked.get(place)
             if link.chat != chat.name and (known is None or len(chat.name) < len(known)):
-                linked[chat.folder, link.chat] = chat.name
+                linked[place] = chat.name
     return linked
 
 
@@ -130,10 +136,10 @@ def _parent(chat: ChatFacts, by_place: Mapping[Place, ChatFacts], linked: Mappin
     if chat.main_chat is not None:
         candidates = (chat.main_chat, names.sanitise(chat.main_chat))
     elif names.kind_from_name(chat.name):
-        candidates = (linked.get((chat.folder, chat.name)), names.parent_from_name(chat.name))
+        candidates = (linked.get(_place(chat)), names.parent_from_name(chat.name))
     for name in candidates:
-        if name and name != chat.name and (chat.folder, name) in by_place:
-            return by_place[chat.folder, name]
+        if name and name != chat.name and (parent := by_place.get((place_of(chat.folder), name))):
+            return parent
     return None
 
 
@@ -150,7 +156,7 @@ def _break_cycles(parents: dict[Place, ChatFacts]) -> None:
                 break
             path.append(place)
             on_path.add(place)
-            place = parents[place][:2]
+            place = _place(parents[place])
         safe.update(path)
 
 

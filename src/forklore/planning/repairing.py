@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from forklore.channels.checkpoint_map import MAP_PATH, STATE_KEY, read_map
 from forklore.channels.identity import KEY as IDENTITY_KEY
+from forklore.channels.identity import own_identity
 from forklore.channels.lorebook import book_from_snapshot, empty_book
 from forklore.channels.opened import Opened, snapshot_of, stale_operations
 from forklore.channels.queue import cancelled
@@ -26,9 +27,9 @@ from forklore.model.plan import (
     Drop,
     Edit,
     EditFile,
+    Fingerprint,
     LineEdit,
     Put,
-    Range,
     RestoreFile,
 )
 from forklore.planning.swipe import shown_again
@@ -41,8 +42,10 @@ _ROLE = "repair"
 class Relative:
     """A chat beside the one that is repaired."""
 
+    name: str
     path: str
     chat: Chat
+    fingerprint: Fingerprint
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,12 @@ class Mending:
     now_ms: int
     trashed: Mapping[str, Any] | None = None
     """How the log describes the lorebook's going to the trash."""
-    parents_book: bytes | Range | None = None
+    code: str = ""
+    """The finding that is repaired: one repair may mend several kinds."""
+    parents_book: bytes | None = None
     """The parent's lorebook as it was at the fork."""
+    parents_book_source: str = ""
+    """How its state at the fork is known; ``present`` when it is not."""
     parent: Relative | None = None
     children: tuple[Relative, ...] = ()
 
@@ -104,8 +111,9 @@ def _from_snapshot(mending: Mending) -> Changes:
 
 def _from_parent(mending: Mending) -> Changes:
     if mending.parents_book is not None and mending.book_path:
-        piece = mending.parents_book if isinstance(mending.parents_book, Range) else Bytes(mending.parents_book)
-        yield CreateFile(mending.book_path, (piece,))
+        yield CreateFile(mending.book_path, (Bytes(mending.parents_book),))
+        if mending.parents_book_source == "present" and mending.opened.record is not None:
+            yield _edited(mending, *_recorded(mending, lorebook_source="present"))
 
 
 def _empty(mending: Mending) -> Changes:
@@ -131,6 +139,8 @@ def _accept(mending: Mending) -> Changes:
 
 
 def _use_latest(mending: Mending) -> Changes:
+    if not mending.opened.running.numbers:
+        return
     latest = max(mending.opened.running.numbers)
     recorded = mending.opened.record.get("running_recap_version") if mending.opened.record else None
     missing = recorded is not None and recorded not in mending.opened.running.numbers
@@ -240,24 +250,27 @@ def _relink(mending: Mending) -> Changes:
 
 
 def _make_main(mending: Mending) -> Changes:
-    yield _edited(mending, Drop(("chat_metadata", "main_chat")))
+    edits: list[Edit] = [Drop(("chat_metadata", "main_chat"))]
+    if mending.opened.identity is not None:
+        edits.append(_put(IDENTITY_KEY, "parent", value=None))
+    yield _edited(mending, *edits)
 
 
 def _follow_rename(mending: Mending) -> Changes:
-    """Follow whatever was renamed: the chat itself, its parent, its lorebook."""
+    """Follow what was renamed: the lorebook, the parent, or the chat itself, as the finding says."""
     opened = mending.opened
     edits: list[Edit] = []
-    if opened.book_now and opened.book_missing:
+    if mending.code == "LOREBOOK_MISSING" and opened.book_now:
         edits.append(_put("world_info", value=opened.book_now))
         edits += _recorded(mending, cloned_lorebook_name=opened.book_now)
         cache = opened.metadata.get("auto_lorebooks")
         if isinstance(cache, dict) and cache.get("lorebookName") == opened.book_name:
             edits.append(_put("auto_lorebooks", "lorebookName", value=opened.book_now))
-    if opened.parent_now:
+    if mending.code == "PARENT_MISSING" and opened.parent_now:
         edits.append(_put("main_chat", value=opened.parent_now))
         if opened.identity is not None:
             edits.append(_put(IDENTITY_KEY, "parent", value=opened.parent_now))
-    if opened.renamed_from:
+    if mending.code == "CHAT_RENAMED" and opened.renamed_from:
         edits += _renamed(mending, opened.renamed_from)
         yield from _renamed_relatives(mending, opened.renamed_from)
     if edits:
@@ -277,7 +290,7 @@ def _renamed_relatives(mending: Mending, old: str) -> Changes:
     new = mending.opened.name
     for child in mending.children:
         edits: list[Edit] = [_put("main_chat", value=new)]
-        if isinstance(child.chat.metadata.get(IDENTITY_KEY), dict):
+        if own_identity(child.chat.metadata, child.name) is not None:
             edits.append(_put(IDENTITY_KEY, "parent", value=new))
         yield _edited(mending, *edits, path=child.path)
     if mending.parent is None:
@@ -334,6 +347,6 @@ REPAIRS: dict[str, tuple[str, Callable[[Mending], Changes]]] = {
 """Every repair by its name, with what it does; ``isolate`` and ``share`` are operations of their own."""
 
 
-def plan_repair(name: str, mending: Mending) -> tuple[Change, ...]:
-    """Return the changes of a repair; empty when there is nothing it could do."""
-    return tuple(REPAIRS[name][1](mending))
+def plan_repair(name: str, code: str, mending: Mending) -> tuple[Change, ...]:
+    """Return the changes that a repair makes about the finding *code*; empty when there is nothing it could do."""
+    return tuple(REPAIRS[name][1](replace(mending, code=code)))

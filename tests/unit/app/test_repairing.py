@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 import forklore
+from forklore.app import repairing as app_repairing
 from forklore.app.forklore import Forklore
 from forklore.app.opening import Verified
+from forklore.disk.files import ContextChanged
 from forklore.errors import BadRequest
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk
@@ -361,3 +363,152 @@ class TestDoctor:
         assert {fixed.code for fixed in first.fixed} >= {"CHAT_RENAMED", "MAP_STALE"}
         assert second.fixed == ()
         assert second.findings == first.findings
+
+
+def native_fork(root: Path, name: str, of: str, **metadata: Any) -> None:
+    """Let SillyTavern make a fork: everything copied, a new slug, the original as its parent."""
+    known = {**header(root, of), "main_chat": of, "integrity": f"slug of {name}", **metadata}
+    chat_file(root, name).write_bytes(stories.chat_bytes(known, stories.conversation(3)))
+
+
+class TestNothingIsGuessed:
+    def test_versions_of_another_future_are_never_owned(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        native_fork(tmp_path, "Native", "Tale")
+
+        (foreign,) = (f for f in opened.verify("Mira/Native").findings if f.code == "RUNNING_RECAP_FOREIGN")
+        fixed = opened.doctor(fix=True).fixed
+
+        assert "Version" in foreign.details
+        assert foreign.repairs == ("isolate",)
+        assert fixed == ()
+
+    def test_a_fork_of_a_deleted_fork_is_not_taken_for_it(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        opened.branch(FORK)
+        native_fork(tmp_path, "Native", "Fork")
+        chat_file(tmp_path, "Fork").unlink()
+
+        opened.doctor(fix=True)
+        opened.doctor(fix=True)
+
+        assert header(tmp_path, "Fork - Branch #1")["main_chat"] == "Fork"
+        assert header(tmp_path, "Native")["main_chat"] == "Fork"
+        assert "INHERITED_STATE" in codes(opened.verify("Mira/Native"))
+
+    def test_a_fork_that_sillytavern_made_of_a_renamed_one_follows_it(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        native_fork(tmp_path, "Native", "Fork")
+        chat_file(tmp_path, "Fork").rename(chat_file(tmp_path, "New"))
+
+        opened.doctor(fix=True)
+
+        assert header(tmp_path, "Native")["main_chat"] == "New"
+        assert header(tmp_path, "Native")["forklore"]["chat"] == "Fork"
+        assert "INHERITED_STATE" in codes(opened.verify("Mira/Native"))
+        assert opened.doctor(fix=True).fixed == ()
+
+    def test_of_two_chats_that_may_be_the_renamed_one_none_is_chosen(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        chat_file(tmp_path, "Copy").write_bytes(chat_file(tmp_path, "Fork").read_bytes())
+        chat_file(tmp_path, "Fork").rename(chat_file(tmp_path, "New"))
+        chat_file(tmp_path, "A backup").write_bytes(chat_file(tmp_path, "Tale").read_bytes())
+        chat_file(tmp_path, "Tale").rename(chat_file(tmp_path, "Saga"))
+
+        opened.doctor(fix=True)
+
+        assert {header(tmp_path, name)["main_chat"] for name in ("Copy", "New")} == {"Tale"}
+        assert {header(tmp_path, name)["forklore"]["chat"] for name in ("Copy", "New")} == {"Fork"}
+
+    def test_following_a_parent_does_not_attach_another_book(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        book_file(tmp_path, "Lore__CP_Fork").rename(book_file(tmp_path, "Elsewhere"))
+        chat_file(tmp_path, "Tale").rename(chat_file(tmp_path, "Saga"))
+
+        opened.doctor(fix=True)
+
+        assert header(tmp_path)["main_chat"] == "Saga"
+        assert header(tmp_path)["world_info"] == "Lore__CP_Fork"
+
+    def test_a_book_of_today_is_called_so(self, tmp_path: Path) -> None:
+        files = stories.solo_files(
+            "Tale", {"world_info": "Lore"}, stories.conversation(4), books={"Lore": stories.lorebook(ENTRIES[:1])}
+        )
+        opened = forklore.open(write_workspace(tmp_path, files), disk=HastyDisk())
+        opened.checkpoint(MAIN, name="Fork")
+        with chat_file(tmp_path, "Tale").open("ab") as chat:
+            chat.write(b"\n" + stories.line(stories.message("on we go")))
+        book_file(tmp_path, "Lore__CP_Fork").unlink()
+
+        (offer,) = (o for o in opened.repair(FORK, "LOREBOOK_MISSING").offered if o.name == "from-parent")
+        opened.repair(FORK, "LOREBOOK_MISSING", repair="from-parent")
+
+        assert "may know the future" in offer.does
+        assert header(tmp_path)["auto_recap_checkpoint_state"]["lorebook_source"] == "present"
+
+    def test_a_missing_book_is_no_valid_state(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        assert opened.status(FORK).valid
+
+        book_file(tmp_path, "Lore__CP_Fork").unlink()
+
+        assert not opened.status(FORK).valid
+
+    def test_a_version_without_a_number_is_no_version(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        change_header(
+            chat_file(tmp_path, "Fork"),
+            lambda m: m["auto_recap_running_scene_recaps"].update(versions=[{"content": "x"}]),
+        )
+
+        assert [o.name for o in opened.repair(FORK, "RUNNING_RECAP_VERSION_MISSING").offered] == ["put-back"]
+
+    @pytest.mark.req(141)
+    def test_what_is_shared_on_purpose_is_no_finding(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        native_fork(tmp_path, "Native", "Tale", auto_recap_running_scene_recaps=None)
+        opened.isolate("Mira/Native", share=True)
+
+        assert opened.verify("Mira/Native").findings == ()
+
+    def test_a_save_in_between_is_never_overwritten(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        opened = workspace(tmp_path)
+        book = book_file(tmp_path, "Lore__CP_Fork")
+        queue_of(book, 1)
+        plan = app_repairing.repair_plan
+
+        def plan_and_let_save(*arguments: Any) -> Any:
+            made = plan(*arguments)
+            queue_of(book, 1, 2)  # ST-Auto-Recap saves the book while the repair is on its way
+            return made
+
+        monkeypatch.setattr(app_repairing, "repair_plan", plan_and_let_save)
+        with pytest.raises(ContextChanged):
+            opened.repair(FORK, "QUEUE_STALE", repair="cancel-operations")
+
+        assert [each.status for each in opened.queue(FORK).operations] == ["pending", "pending"]
+
+
+def queue_of(book: Path, *numbers: int) -> None:
+    """Give the book a queue of operations on a message that is not there."""
+    content = stories.queue_content([stories.operation(number, params={"index": 99}) for number in numbers])
+    change_book(
+        book,
+        lambda b: next(e for e in b["entries"].values() if e["comment"] == "__operation_queue").update(content=content),
+    )
+
+
+class TestGroups:
+    def test_a_fork_that_its_group_forgot_keeps_its_place(self, tmp_path: Path) -> None:
+        books = {"Lore": stories.lorebook(ENTRIES[:1])}
+        files = stories.group_files("Gmain", {"world_info": "Lore"}, stories.conversation(4), group_id="7", books=books)
+        opened = forklore.open(write_workspace(tmp_path, files), disk=HastyDisk())
+        opened.checkpoint("group:7/Gmain", name="GCP")
+        opened.branch("group:7/GCP")
+        (tmp_path / "groups/7.json").write_bytes(stories.group_bytes("7", ["Gmain"]))
+
+        found = {located.finding.code for located in opened.doctor().findings}
+        opened.doctor(fix=True)
+
+        assert found == {"GROUP_CHAT_UNLISTED"}
+        assert opened.doctor().findings == ()
