@@ -164,15 +164,33 @@ class Around:
         return found[0] if len(found) == 1 else None
 
     def _siblings(self, address: ChatAddress) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        workspace, place = self._means.workspace, place_of(address.folder)
-        for there, name in sorted(self._names):
-            if there == place and name != address.name:
-                try:
-                    with OpenFile(workspace.root / workspace.chat_path(address.sibling(name))) as file:
-                        metadata = file.chat.metadata
-                except (OSError, ChatDamaged, ForkloreError):
-                    continue
-                yield name, metadata
+        """Yield the chats beside one, with what their metadata says about who they are."""
+        for name in self._names_by_place[place_of(address.folder)]:
+            if name != address.name:
+                sibling = address.sibling(name)
+                if sibling not in self._known:
+                    self._known[sibling] = self._who(sibling)
+                yield name, self._known[sibling]
+
+    @cached_property
+    def _known(self) -> dict[ChatAddress, Mapping[str, Any]]:
+        return {}
+
+    @cached_property
+    def _names_by_place(self) -> dict[str, list[str]]:
+        by_place: dict[str, list[str]] = {}
+        for place, name in sorted(self._names):
+            by_place.setdefault(place, []).append(name)
+        return by_place
+
+    def _who(self, address: ChatAddress) -> Mapping[str, Any]:
+        workspace = self._means.workspace
+        try:
+            with OpenFile(workspace.root / workspace.chat_path(address)) as file:
+                metadata = file.chat.metadata
+        except (OSError, ChatDamaged, ForkloreError):
+            return {}
+        return {key: metadata.get(key) for key in (IDENTITY_KEY, "main_chat", "integrity")}
 
     @cached_property
     def books(self) -> frozenset[str]:
