@@ -114,7 +114,7 @@ class Forklore:
         """Work on the user folder *root*; use ``forklore.open`` to find it and wire everything."""
         self.root = root
         self._workspace = Workspace(root)
-        self._transactions = Transactions(root, disk)
+        self._transactions = Transactions(root, disk, outside.cache)
         self._outside = outside
         self._means = Means(
             workspace=self._workspace,

@@ -53,9 +53,10 @@ class Applied:
 class Transactions:
     """Applies plans to one workspace and finishes what a crash left. The caller holds the workspace's lock."""
 
-    def __init__(self, root: Path, disk: Disk | None = None) -> None:
-        """Work on the workspace at *root*; nothing is touched yet."""
+    def __init__(self, root: Path, disk: Disk | None = None, cache: Callable[[], Path | None] = lambda: None) -> None:
+        """Work on the workspace at *root*; nothing is touched yet. *cache* is where the index of chats may be kept."""
         self.root = root
+        self.cache = cache
         self.disk = disk or Disk()
         self.log = OperationLog(root / FOLDER / "operations")
         self._staging = root / FOLDER / "staging"
@@ -108,7 +109,7 @@ class Run:
 
     def __init__(self, home: Transactions, operation_id: str, progress: Callable[[int], None] | None = None) -> None:
         """Speak of the operation *operation_id*; nothing is touched yet."""
-        self._root, self._disk, self._log = home.root, home.disk, home.log
+        self._root, self._disk, self._log, self._cache = home.root, home.disk, home.log, home.cache
         self._trash = home.root / FOLDER / "trash"
         self._publisher = Publisher(home.root, self._trash, home.disk)
         self._folder = OperationFolder(home.root, operation_id, home.disk)
@@ -249,7 +250,7 @@ class Run:
     def _follow(self, change: dict[str, Any], journal: dict[str, Any]) -> None:
         if change["do"] != "edit":
             if not self._publisher.is_published(change):
-                if self._is_recovering and change["do"] == "trash":
+                if change["do"] == "trash" and (self._is_recovering or journal["undoes"] is None):
                     self._refuse_if_named(change["path"], is_undo=journal["undoes"] is not None)
                 self._publisher.publish(change)
             return
@@ -262,10 +263,10 @@ class Run:
         raise ContextChanged(f"{Path(change['path']).name!r} is being written all the time.")
 
     def _refuse_if_named(self, path: str, *, is_undo: bool) -> None:
-        """Keep a lorebook that was free when we were interrupted, and may be in use by now."""
+        """Keep a lorebook that was free when we looked, and may be in use by now."""
         folder, _, name = path.rpartition("/")
         if folder == "worlds":
-            found = referrers(Workspace(self._root), None)
+            found = referrers(Workspace(self._root), self._cache())
             # A fork's clone was never anybody else's, so what cannot be read need not keep an undo from taking it away.
             reasons = found.of(name.removesuffix(".json")) or (() if is_undo else found.unreadable)
             if reasons:

@@ -455,3 +455,27 @@ class TestCleanup:
         }
         workspace.undo()
         assert read_workspace(tmp_path) == before
+
+
+def test_a_book_that_came_into_use_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = stories.solo_files(
+        "Tale",
+        {"world_info": "Lore"},
+        stories.conversation(4),
+        books={"Lore": stories.lorebook([stories.entry(0, "Mira")])},
+    )
+    opened = forklore.open(write_workspace(tmp_path, files), disk=HastyDisk())
+    made = opened.checkpoint("Mira/Tale", name="Fork")
+    newcomer = tmp_path / "chats/Mira/Newcomer.jsonl"
+
+    class Meddled(HastyDisk):
+        def rename_new(self, source: Path, target: Path) -> None:
+            """Let SillyTavern make a fork of the chat at the last moment."""
+            if source.name == "Fork.jsonl":
+                newcomer.write_bytes(source.read_bytes())
+            super().rename_new(source, target)
+
+    deleted = forklore.open(tmp_path, disk=Meddled()).delete("Mira/Fork", yes=True)
+
+    assert (tmp_path / f"worlds/{made.lorebook}.json").exists()
+    assert deleted.pending
