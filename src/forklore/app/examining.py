@@ -45,6 +45,7 @@ class Located:
 def examine(means: Means) -> Iterator[Located]:
     """Yield every finding of every timeline, lorebook and group."""
     yield from _leftovers(means)
+    yield from _log(means)
     around = Around(means)
     seen = _Seen()
     total = len(around.facts)
@@ -76,6 +77,19 @@ def _leftovers(means: Means) -> Iterator[Located]:
                 ("recover",),
             ),
             path=f"{FOLDER}/staging/{name}",
+        )
+
+
+def _log(means: Means) -> Iterator[Located]:
+    for name in means.transactions.log.unreadable():
+        yield Located(
+            Finding(
+                "OPERATION_UNREADABLE",
+                Severity.WARNING,
+                "An entry of the operation log cannot be read",
+                "Wait until your folder is synchronised, or restore the file; without it that operation cannot be undone",
+            ),
+            path=f"{FOLDER}/operations/{name}",
         )
 
 

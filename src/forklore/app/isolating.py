@@ -124,13 +124,21 @@ def isolate(address: ChatAddress, means: Means) -> Isolated:
     def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
         with _prepared(address, means) as prepared:
             made[:] = [prepared]
+            if prepared.plan is None:
+                raise _NothingToDo
             # Opened anew: what was read is closed when we leave, and must be the same when it counts.
-            paths = [path for path, _ in prepared.plan.unchanged] if prepared.plan else []
-        plan = prepared.plan or Plan("isolate", str(address), (), commit=-1)
-        return plan, {path: OpenFile(means.workspace.root / path) for path in paths}
+            paths = [path for path, _ in prepared.plan.unchanged]
+        return prepared.plan, {path: OpenFile(means.workspace.root / path) for path in paths}
 
-    operation = apply_alone(make_plan, means, what="isolation").operation
+    try:
+        operation = apply_alone(make_plan, means, what="isolation").operation
+    except _NothingToDo:
+        return made[0].result  # somebody else did it meanwhile
     return replace(made[0].result, operation=operation.id)
+
+
+class _NothingToDo(Exception):
+    """There is nothing left to isolate."""
 
 
 def share(address: ChatAddress, means: Means) -> Isolated:

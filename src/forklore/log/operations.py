@@ -71,15 +71,22 @@ class OperationLog:
 
     def __iter__(self) -> Iterator[Operation]:
         """Yield the operations, newest first; a file that is no operation is passed over."""
+        return (operation for _, operation in self._files() if operation is not None)
+
+    def unreadable(self) -> list[str]:
+        """Return the names of files that are no operations; half-synchronised ones may be whole the next time."""
+        return [name for name, operation in self._files() if operation is None]
+
+    def _files(self) -> Iterator[tuple[str, Operation | None]]:
         try:
             names = sorted((entry.name for entry in self.folder.iterdir() if entry.suffix == ".json"), reverse=True)
         except (FileNotFoundError, NotADirectoryError):
             return
         for name in names:
             try:
-                yield Operation.from_json(json.loads((self.folder / name).read_bytes()))
+                yield name, Operation.from_json(json.loads((self.folder / name).read_bytes()))
             except (OSError, ValueError, KeyError, TypeError):
-                continue  # half-synchronised by another program: it may be whole the next time
+                yield name, None
 
 
 def undone_ids(operations: list[Operation]) -> frozenset[str]:

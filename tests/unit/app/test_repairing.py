@@ -353,6 +353,12 @@ class TestDoctor:
         assert opened.doctor(fix=True).fixed == ()
         assert read_workspace(tmp_path) == before
 
+    def test_a_garbled_log_is_told(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        (tmp_path / ".forklore/operations/20260101-000000-000000-0000.json").write_bytes(b"{half")
+
+        assert [located.finding.code for located in opened.doctor().findings] == ["OPERATION_UNREADABLE"]
+
     def test_fixing_twice_does_nothing_the_second_time(self, tmp_path: Path) -> None:
         opened = workspace(tmp_path)
         chat_file(tmp_path, "Fork").rename(chat_file(tmp_path, "New"))
