@@ -87,7 +87,7 @@ def _log(means: Means) -> Iterator[Located]:
                 "OPERATION_UNREADABLE",
                 Severity.WARNING,
                 "An entry of the operation log cannot be read",
-                "Wait until your folder is synchronised, or restore the file; without it that operation cannot be undone",
+                "Wait until the folder is synchronised, or restore the file; without it nothing of that can be undone",
             ),
             path=f"{FOLDER}/operations/{name}",
         )
