@@ -8,7 +8,6 @@ from typing import Any
 
 from forklore.app.means import Means
 from forklore.app.sharing import shared_books
-from forklore.channels.checkpoint_map import read_map
 from forklore.channels.identity import KEY as IDENTITY_KEY
 from forklore.channels.identity import mark_of
 from forklore.disk.files import OpenFile
@@ -20,6 +19,7 @@ from forklore.log.operations import Operation, undone_ids
 from forklore.model import names
 from forklore.model.address import ChatAddress, place_of
 from forklore.model.timeline import ChatFacts, Link, Story, Timeline, grow_stories
+from forklore.planning.deleting import stale_map_entries
 
 
 class Around:
@@ -84,7 +84,8 @@ class Around:
 
     @cached_property
     def _names(self) -> frozenset[tuple[str, str]]:
-        return frozenset((place_of(folder), name) for folder, name in self.facts)
+        # Also those that cannot be read: they are there all the same.
+        return frozenset((place_of(chat.folder), chat.name) for chat in self._means.workspace.chats())
 
     def dangling(self, address: ChatAddress, chat: Chat) -> tuple[Link, ...]:
         """Return the links of a chat that lead nowhere; a fork inherits those of its parent, which count there."""
@@ -93,9 +94,16 @@ class Around:
         links = (link for link in links_of(chat) if link.message > inherited)
         return tuple(link for link in links if not self.is_there(address, link.chat))
 
-    def stale_map(self, address: ChatAddress, metadata: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the chats in the map of lorebooks that are not there."""
-        return tuple(name for name in read_map(metadata) if not self.is_there(address, name))
+    def stale_map(self, address: ChatAddress) -> tuple[str, ...]:
+        """Return the chats in a chat's map of lorebooks that are not there."""
+        return self._stale_maps.get(str(address), ())
+
+    @cached_property
+    def _stale_maps(self) -> dict[str, tuple[str, ...]]:
+        stale: dict[str, tuple[str, ...]] = {}
+        for entry in stale_map_entries(self.facts.values(), self._names):
+            stale[entry.chat] = (*stale.get(entry.chat, ()), entry.fork)
+        return stale
 
     def is_link_pending(self, address: ChatAddress) -> bool:
         """Whether a fork's link could not be written when it was made, and still is not there.

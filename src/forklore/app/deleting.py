@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ from forklore.log.operations import Operation
 from forklore.model import names
 from forklore.model.address import ChatAddress
 from forklore.model.plan import EditFile, Fingerprint, Plan, TrashFile
-from forklore.model.timeline import Timeline
+from forklore.model.timeline import ChatFacts, Timeline
 from forklore.planning.deleting import (
     Deletion,
     MapEntry,
@@ -190,13 +190,19 @@ def cleanup(means: Means, *, apply: bool = False) -> Cleanup:
 
 
 def _leftovers(means: Means) -> Cleanup:
-    workspace, found = means.workspace, referrers(means.workspace, means.cache())
-    there = [(address.folder, address.name) for address in workspace.chats()]
-    entries = tuple(stale_map_entries(scan_chats(workspace, means.cache()), there))
-    clones = list(_clones(means))
+    chats = scan_chats(means.workspace, means.cache())
+    there = [(address.folder, address.name) for address in means.workspace.chats()]
+    entries = tuple(stale_map_entries(chats, there))
+    books, kept_because = free_clones(means, chats)
+    return Cleanup(books, entries, kept_because)
+
+
+def free_clones(means: Means, chats: Sequence[ChatFacts]) -> tuple[tuple[FreeBook, ...], tuple[str, ...]]:
+    """Return the clones that nobody names; where that cannot be told, none, and why."""
+    found, clones = referrers(means.workspace, means.cache(), chats), list(_clones(means))
     if found.unreadable:
-        return Cleanup((), entries, found.unreadable if clones else ())
-    return Cleanup(tuple(book for book in clones if not found.of(book.name)), entries)
+        return (), found.unreadable if clones else ()
+    return tuple(book for book in clones if not found.of(book.name)), ()
 
 
 def _clones(means: Means) -> Iterator[FreeBook]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +10,12 @@ from forklore.app.applying import apply_alone
 from forklore.app.around import Around
 from forklore.app.examining import Located, examine
 from forklore.app.means import Means
-from forklore.app.opening import opening
-from forklore.app.repairing import mending_of, repair_plan
-from forklore.checks.opening import findings_on_opening
-from forklore.disk.files import OpenFile
+from forklore.app.repairing import make_repair
 from forklore.disk.lock import workspace_lock
 from forklore.errors import BadRequest, ForkloreError
-from forklore.formats.json_text import encode
 from forklore.model.address import ChatAddress
-from forklore.model.plan import Append, EditFile, LineEdit, Plan
-from forklore.planning.repairing import plan_repair
+from forklore.model.plan import Plan
+from forklore.planning.fork import group_entry
 
 _SAFE = {
     "CHAT_RENAMED": "follow-rename",  # first: its children miss their parent only because of it
@@ -110,20 +105,8 @@ def _repaired(located: Located, name: str, means: Means, around: Around) -> str 
     address = ChatAddress.parse(located.chat or "")
     if address is None:
         return None
-    code = located.finding.code
-
-    def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
-        with ExitStack() as stack:
-            opened, read = stack.enter_context(opening(address, means, around))
-            found = any(f.code == code and name in f.repairs[:1] for f in findings_on_opening(opened))
-            mending = mending_of(opened, read, means, around, stack)
-            changes = plan_repair(name, code, mending) if found else ()
-            if not changes:
-                raise BadRequest("It is mended already.")
-            return repair_plan(name, code, mending, changes, read), {}
-
     try:
-        return apply_alone(make_plan, means).operation.id
+        return make_repair(address, located.finding.code, name, means, around=around, only_first=True).id
     except (BadRequest, FileNotFoundError):
         return None
     except ForkloreError as error:
@@ -137,8 +120,8 @@ def _listed(located: Located, means: Means) -> str | None:
     if address is None or located.group is None:
         return None
     path, name = means.workspace.group_path(located.group), address.name
-    edit = EditFile(path, (LineEdit(None, Append(("chats",), encode(name))),), role="group entry")
-    plan = Plan("repair", str(address), (edit,), commit=0, notes={"repair": "list-chat", "code": "GROUP_CHAT_UNLISTED"})
+    notes = {"repair": "list-chat", "code": "GROUP_CHAT_UNLISTED"}
+    plan = Plan("repair", str(address), (group_entry(path, name),), commit=0, notes=notes)
     try:
         return apply_alone(lambda: (plan, {}), means).operation.id
     except ForkloreError as error:

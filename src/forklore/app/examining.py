@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from forklore.app.around import Around
+from forklore.app.deleting import free_clones
 from forklore.app.means import Means
 from forklore.app.opening import opened_timeline
 from forklore.app.reading import reading
 from forklore.checks.opening import findings_on_opening
-from forklore.disk.referrers import referrers
 from forklore.disk.transaction import FOLDER
 from forklore.disk.workspace import ChatNotFound
 from forklore.errors import ForkloreError
 from forklore.formats.lorebook_json import LorebookUnreadable, parse_lorebook
-from forklore.model import names
 from forklore.model.address import ChatAddress
 from forklore.model.finding import Finding, Severity
 
@@ -141,22 +140,19 @@ def _age(address: ChatAddress, means: Means, around: Around) -> tuple[bool, int,
 
 
 def _books(means: Means, seen: _Seen, around: Around) -> Iterator[Located]:
+    for book in free_clones(means, list(around.facts.values()))[0]:
+        yield Located(
+            Finding(
+                "CLONE_UNUSED",
+                Severity.WARNING,
+                f"Nobody uses the lorebook {book.name!r}",
+                "Move it to the trash with `forklore cleanup --apply`",
+            ),
+            path=book.path,
+        )
     workspace = means.workspace
-    named = referrers(workspace, means.cache(), list(around.facts.values()))
-    for name in workspace.books():
+    for name in sorted(around.books - seen.books):
         path = workspace.book_path(name)
-        if name in seen.books:
-            continue
-        if names.is_clone_name(name) and not named.of(name) and not named.unreadable:
-            yield Located(
-                Finding(
-                    "CLONE_UNUSED",
-                    Severity.WARNING,
-                    f"Nobody uses the lorebook {name!r}",
-                    "Move it to the trash with `forklore cleanup --apply`",
-                ),
-                path=path,
-            )
         try:
             parse_lorebook(name, (workspace.root / path).read_bytes())
         except (OSError, LorebookUnreadable) as error:

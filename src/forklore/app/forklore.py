@@ -25,7 +25,7 @@ from forklore.app.results import (
 )
 from forklore.app.settings import Settings
 from forklore.channels.checkpoint_map import STATE_KEY
-from forklore.channels.queue import QueuedOperation, QueueUnreadable, cancelled, read_queue
+from forklore.channels.queue import QueuedOperation, QueueUnreadable, read_queue
 from forklore.channels.running_recap import read_running_recap
 from forklore.channels.scenes import scene_breaks
 from forklore.checks.requirements import Policy
@@ -38,11 +38,11 @@ from forklore.disk.transaction import Transactions
 from forklore.disk.workspace import ChatAmbiguous, ChatNotFound, ChatUnreadable, Workspace
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.chat_jsonl import ChatDamaged
-from forklore.formats.json_text import encode
 from forklore.log.operations import Operation, undone_ids
 from forklore.model.finding import Report
-from forklore.model.plan import EditFile, LineEdit, Plan, Put
+from forklore.model.plan import Plan
 from forklore.model.timeline import Story, Timeline
+from forklore.planning.cancelling import cancellation
 from forklore.planning.undo import UndoRefused
 
 if TYPE_CHECKING:
@@ -361,15 +361,8 @@ class Forklore:
         book, path = read.parent.book, read.book_path
         if book is None or path is None:
             raise BadRequest("The chat has no lorebook, so it has no queue.")
-        entry = book.outline.queue_entries[0]
-        edit = LineEdit(None, Put(("entries", entry.key, "content"), encode(cancelled(entry.content or "", ids))))
-        return Plan(
-            "cancel",
-            str(read.address),
-            (EditFile(path, (edit,), role="queue"),),
-            commit=0,
-            unchanged=((path, read.files[path].fingerprint),),
-        )
+        edit = cancellation(book, path, ids)
+        return Plan("cancel", str(read.address), (edit,), 0, unchanged=((path, read.files[path].fingerprint),))
 
     # --- the log --------------------------------------------------------------------------------------------------
 

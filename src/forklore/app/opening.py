@@ -88,7 +88,7 @@ def opened_timeline(read: Reading, means: Means, around: Around) -> Opened:
         book_now=around.book_now(digests.get("lorebook")) if read.book_missing else None,
         recorded_book_there=_recorded_book_there(metadata, around),
         dangling=() if read.damage else around.dangling(address, chat),
-        stale_map=around.stale_map(address, metadata),
+        stale_map=around.stale_map(address),
         link_pending=around.is_link_pending(address),
         book_in_trash=read.book_missing and means.workspace.book_path(read.book_name or "") in around.trashed,
     )

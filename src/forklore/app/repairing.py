@@ -21,6 +21,7 @@ from forklore.checks.opening import ON_REQUEST, OPENING, findings_on_opening
 from forklore.disk.files import OpenFile
 from forklore.errors import BadRequest, ForkloreError
 from forklore.formats.chat_jsonl import ChatDamaged
+from forklore.log.operations import Operation
 from forklore.model.address import ChatAddress, place_of
 from forklore.model.finding import Finding
 from forklore.model.plan import Change, EditFile, Plan
@@ -91,18 +92,27 @@ def repair(address: ChatAddress, code: str, name: str, means: Means) -> Repairs:
         done = share(address, means) if name == "share" else isolate(address, means)
         return Repairs(str(address), offered.finding, offered.offered, name, done.operation)
 
+    operation = make_repair(address, code, name, means)
+    return Repairs(str(address), offered.finding, offered.offered, name, operation.id)
+
+
+def make_repair(
+    address: ChatAddress, code: str, name: str, means: Means, *, around: Around | None = None, only_first: bool = False
+) -> Operation:
+    """Make a repair if it is still offered, with *only_first* as the best one; raises ``BadRequest`` when it is not."""
+
     def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
-        with _mending(address, means, Around(means)) as (mending, read):
-            changes = plan_repair(name, code, mending) if name in _finding(mending.opened, code).repairs else ()
+        with _mending(address, means, around or Around(means)) as (mending, read):
+            repairs = _finding(mending.opened, code).repairs[: 1 if only_first else None]
+            changes = plan_repair(name, code, mending) if name in repairs else ()
             if not changes:
                 raise BadRequest(f"There is nothing left to repair about {code}.")
-            return repair_plan(name, code, mending, changes, read), {}
+            return _repair_plan(name, code, mending, changes, read), {}
 
-    applied = apply_alone(make_plan, means)
-    return Repairs(str(address), offered.finding, offered.offered, name, applied.operation.id)
+    return apply_alone(make_plan, means).operation
 
 
-def repair_plan(name: str, code: str, mending: Mending, changes: tuple[Change, ...], read: Reading) -> Plan:
+def _repair_plan(name: str, code: str, mending: Mending, changes: tuple[Change, ...], read: Reading) -> Plan:
     """Return the plan of a repair: everything that was read must still be so when it is made."""
     relatives = [each for each in (mending.parent, *mending.children) if each is not None]
     return Plan(
@@ -156,10 +166,10 @@ def _action(change: Change) -> str:
 def _mending(address: ChatAddress, means: Means, around: Around) -> Iterator[tuple[Mending, Reading]]:
     with ExitStack() as stack:
         opened, read = stack.enter_context(opening(address, means, around))
-        yield mending_of(opened, read, means, around, stack), read
+        yield _mending_of(opened, read, means, around, stack), read
 
 
-def mending_of(opened: Opened, read: Reading, means: Means, around: Around, stack: ExitStack) -> Mending:
+def _mending_of(opened: Opened, read: Reading, means: Means, around: Around, stack: ExitStack) -> Mending:
     """Return what the repairs of a timeline are made of; files that are opened for it stay open with *stack*."""
     workspace = means.workspace
     book_path = workspace.book_path(read.book_name) if read.book_name else None

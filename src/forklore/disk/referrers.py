@@ -15,7 +15,7 @@ from forklore.errors import ForkloreError
 from forklore.formats.card_png import CardUnreadable, card_lorebook, read_card
 from forklore.formats.json_text import NotJson, parse_object
 from forklore.formats.settings_json import SettingsBooks, parse_settings
-from forklore.model.address import ChatAddress
+from forklore.model.address import ChatAddress, place_of
 from forklore.model.plan import HEADER
 from forklore.model.timeline import ChatFacts
 
@@ -49,9 +49,9 @@ class Referrers:
 
 
 def _place(chat: str) -> tuple[str, str]:
-    """Return what tells a chat from others; chats of all groups lie in one folder, whichever group lists them."""
+    """Return what tells a chat from others."""
     folder, _, name = chat.partition("/")
-    return "group:" if folder.startswith("group:") else folder, name
+    return place_of(folder), name
 
 
 def referrers(workspace: Workspace, cache: Path | None, chats: Sequence[ChatFacts] | None = None) -> Referrers:

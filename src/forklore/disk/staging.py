@@ -310,10 +310,7 @@ def content_is(file: OpenFile, content: Content) -> bool:
         return False
     start = 0
     for length, expected in content:
-        if expected:
-            digest = hashlib.sha256()
-            _add(digest, file, start, start + length)
-            if digest.hexdigest() != expected:
-                return False
+        if expected and file.digest(start, start + length) != expected:
+            return False
         start += length
     return True

@@ -210,11 +210,7 @@ class Workspace:
 
     def books(self) -> list[str]:
         """Return the names of all lorebooks as they are."""
-        try:
-            names = sorted(os.listdir(self.root / _WORLDS))
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        return [name.removesuffix(".json") for name in names if name.endswith(".json")]
+        return [path.name.removesuffix(".json") for path in self.book_files()]
 
     def book_files(self) -> Iterator[Path]:
         """Yield the file of every lorebook, by name."""

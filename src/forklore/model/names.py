@@ -44,11 +44,6 @@ class NameTemplates:
 _DEFAULT_TEMPLATES = NameTemplates()
 
 
-def is_clone_name(book: str) -> bool:
-    """Whether a lorebook is called like a clone of Forklore."""
-    return bool(_INHERITED_MARK.search(book))
-
-
 def sanitise(name: str) -> str:
     """Return the name as it can stand on every disk, or "" when nothing usable is left."""
     usable = _strip_end(_without_forbidden(name)).lstrip()

@@ -12,6 +12,7 @@ from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.group_json import Group
 from forklore.formats.json_text import encode
 from forklore.model import names
+from forklore.model.address import place_of
 from forklore.model.plan import (
     HEADER,
     Change,
@@ -109,16 +110,12 @@ class MapEntry:
 
 def stale_map_entries(chats: Iterable[ChatFacts], there: Iterable[tuple[str, str]]) -> Iterator[MapEntry]:
     """Yield the map entries of vanished chats; *there* are the folders and names of all chats, readable or not."""
-    known = {(_place(folder), name) for folder, name in there}
+    known = {(place_of(folder), name) for folder, name in there}
     for chat in chats:
-        place = _place(chat.folder)
+        place = place_of(chat.folder)
         for fork, book in chat.mapped:
             if (place, fork) not in known and (place, names.sanitise(fork)) not in known:
                 yield MapEntry(chat.address, fork, book)
-
-
-def _place(folder: str) -> str:
-    return "group:" if folder.startswith("group:") else folder  # the chats of all groups lie in one folder
 
 
 def plan_cleanup(

@@ -107,8 +107,7 @@ def plan_fork(draft: Draft, report: Report, files: ForkFiles) -> Plan:
     commit = len(changes) - 1
     if files.group is not None:
         # First of what follows: SillyTavern cannot open a group chat that its group does not list.
-        listed = LineEdit(None, Append(("chats",), encode(point.chat_name)))
-        changes.append(EditFile(files.group, (listed,), role="group entry"))
+        changes.append(group_entry(files.group, point.chat_name))
     changes.append(parent_change(point, draft.parent.metadata, files))
     return Plan(
         kind=point.kind,
@@ -118,6 +117,11 @@ def plan_fork(draft: Draft, report: Report, files: ForkFiles) -> Plan:
         unchanged=files.read,
         notes={"fork": point.chat_name, "message": point.at},
     )
+
+
+def group_entry(path: str, chat_name: str) -> EditFile:
+    """Return the entry in a group's list of chats."""
+    return EditFile(path, (LineEdit(None, Append(("chats",), encode(chat_name))),), role="group entry")
 
 
 def parent_change(point: ForkPoint, metadata: Mapping[str, Any], files: ForkFiles) -> EditFile:

@@ -11,7 +11,6 @@ from forklore.channels.identity import KEY as IDENTITY_KEY
 from forklore.channels.identity import own_identity
 from forklore.channels.lorebook import book_from_snapshot, empty_book
 from forklore.channels.opened import Opened, snapshot_of, stale_operations
-from forklore.channels.queue import cancelled
 from forklore.channels.registry import rebuilt
 from forklore.channels.running_recap import KEY as RUNNING_KEY
 from forklore.channels.scenes import scene_start
@@ -32,6 +31,7 @@ from forklore.model.plan import (
     Put,
     RestoreFile,
 )
+from forklore.planning.cancelling import cancellation
 from forklore.planning.swipe import shown_again
 from forklore.planning.undo import links_taken_out
 
@@ -185,11 +185,7 @@ def _cancel_operations(mending: Mending) -> Changes:
     book = mending.opened.book
     ids = frozenset(operation.operation_id for operation in stale_operations(mending.opened))
     if book and mending.book_path and ids:
-        queue = book.outline.queue_entries[0]
-        content = encode(cancelled(queue.content or "", ids))
-        yield EditFile(
-            mending.book_path, (LineEdit(None, Put(("entries", queue.key, "content"), content)),), role=_ROLE
-        )
+        yield cancellation(book, mending.book_path, ids)
 
 
 def _rebuild_lines(mending: Mending) -> Changes:

@@ -481,14 +481,14 @@ class TestNothingIsGuessed:
         opened = workspace(tmp_path)
         book = book_file(tmp_path, "Lore__CP_Fork")
         queue_of(book, 1)
-        plan = app_repairing.repair_plan
+        plan = app_repairing._repair_plan
 
         def plan_and_let_save(*arguments: Any) -> Any:
             made = plan(*arguments)
             queue_of(book, 1, 2)  # ST-Auto-Recap saves the book while the repair is on its way
             return made
 
-        monkeypatch.setattr(app_repairing, "repair_plan", plan_and_let_save)
+        monkeypatch.setattr(app_repairing, "_repair_plan", plan_and_let_save)
         with pytest.raises(ContextChanged):
             opened.repair(FORK, "QUEUE_STALE", repair="cancel-operations")
 
