@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from typing import IO, Any
 
 import click
@@ -71,10 +72,8 @@ def write_json(value: Any) -> None:
 
 def say(text: str) -> None:
     """Write prose to standard error; work goes on when nobody can hear it."""
-    try:
+    with suppress(OSError):
         _put(_for_stream(text, sys.stderr), sys.stderr)
-    except OSError:
-        _silence(sys.stderr)
 
 
 def ask(question: str) -> bool:
@@ -102,8 +101,10 @@ def _put(text: str, stream: IO[str] | None) -> None:
     try:
         click.echo(text, file=stream, nl=False, color=True)
         stream.flush()
-    except BrokenPipeError:
-        _silence(stream)
+    except OSError as error:
+        _silence(stream)  # what is still buffered would fail a second time when Python ends
+        if not isinstance(error, BrokenPipeError):
+            raise
 
 
 def _silence(stream: IO[str]) -> None:
