@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -370,6 +370,10 @@ class Forklore:
         """Return every operation, newest first."""
         operations = tuple(self._transactions.log)
         return LogShown(operations, undone_ids(list(operations)))
+
+    def newest_operations(self) -> Iterator[Operation]:
+        """Yield the operations, newest first, each read when it is asked for."""
+        return iter(self._transactions.log)
 
     def undo(self, operation: str | None = None) -> Undone:
         """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it."""
