@@ -70,7 +70,8 @@ def fork(request: ForkRequest, means: Means) -> ForkMade:
     if deadline is not None:
         _wait_until_ready(request, means, deadline)  # without the lock: others may work meanwhile
     while True:
-        with workspace_lock(means.workspace.root, what=request.kind, wait=_left(deadline)):
+        wait, go_on = _left(deadline), means.progress.go_on
+        with workspace_lock(means.workspace.root, what=request.kind, wait=wait, go_on=go_on):
             means.transactions.recover()
             with (
                 reading(means.workspace, request.chat, with_book=False) as read,
@@ -104,6 +105,7 @@ def _wait_until_ready(request: ForkRequest, means: Means, deadline: float | None
         if report.errors[0].message != told:
             told = report.errors[0].message
             means.progress.note(told)
+        means.progress.go_on()
         time.sleep(min(_POLL_SECONDS, _left(deadline)))
 
 
@@ -317,6 +319,7 @@ def _make(draft: Draft, report: Report, read: Reading, plan: Plan, *, means: Mea
     progress.note(f'Scene: "{name}" at message {point.at}' if name else f"At message {point.at}", good=True)
 
     progress.step(4, f"Creating {point.kind}...")
+    progress.go_on()
     applied = run.apply(plan, when=means.timestamp(), sources=read.files)
     progress.note(f'{point.kind.capitalize()} created: "{point.chat_name}"', good=True)
     return ForkMade(

@@ -406,8 +406,7 @@ class Forklore:
         return other
 
     def _stories(self) -> tuple[Story, ...]:
-        progress = self._means.progress.advance
-        return scan_stories(self._workspace, self._outside.cache(), progress)
+        return scan_stories(self._workspace, self._outside.cache(), self._means.advance)
 
     def _story_of(self, address: str, stories: tuple[Story, ...]) -> Story:
         for story in stories:
