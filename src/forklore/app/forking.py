@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -126,11 +127,18 @@ def _left(deadline: float | None) -> float:
 
 def dry_run(request: ForkRequest, means: Means) -> DryRun:
     """Return the plan of a fork and change nothing."""
+    with planned_fork(request, means) as (_, _, report, plan):
+        return DryRun(plan, report)
+
+
+@contextmanager
+def planned_fork(request: ForkRequest, means: Means) -> Iterator[tuple[Reading, Draft, Report, Plan]]:
+    """Read, check and plan a fork, and change nothing; raises ``ForkBlocked`` when it would be refused."""
     with reading(means.workspace, request.chat) as read:
         draft, report = draft_and_check(request, means, read, _fork_point(request, means, read))
         if draft is None or not report.valid:
             raise ForkBlocked(report, request.kind)
-        return DryRun(_plan(draft, report, read, means.workspace), report)
+        yield read, draft, report, _plan(draft, report, read, means.workspace)
 
 
 # --- checking -----------------------------------------------------------------------------------------------------
@@ -189,7 +197,7 @@ def _fork_point(request: ForkRequest, means: Means, read: Reading) -> ForkPoint 
     chat, at = read.parent.chat, _message(request, read)
     if read.damage or at is None or not chat.has(at) or _damage_at(chat, at):
         return None
-    _group_path(read, means.workspace)  # refused now, before anything is locked
+    group_path(read, means.workspace)  # refused now, before anything is locked
     other_swipe = request.swipe is not None and request.swipe != shown_swipe(chat.line_bytes(at))
     chat_name, clone = _fork_names(request, means, read)
     identity = own_identity(chat.metadata, request.chat.name)
@@ -378,13 +386,13 @@ def _files(point: ForkPoint, read: Reading, workspace: Workspace) -> ForkFiles:
         chat=workspace.chat_path(fork_address),
         book=read.book_path,
         clone=workspace.book_path(point.clone_name) if point.clone_name is not None else None,
-        group=_group_path(read, workspace),
+        group=group_path(read, workspace),
         read=tuple((path, file.fingerprint) for path, file in read.files.items()),
     )
 
 
-def _group_path(read: Reading, workspace: Workspace) -> str | None:
-    """Return the file of the chat's group, None for a solo chat."""
+def group_path(read: Reading, workspace: Workspace) -> str | None:
+    """Return the file of the chat's group, None for a solo chat; raises ``GroupMissing``."""
     if not read.address.is_group:
         return None
     path = workspace.group_path(read.address.group_id)
