@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from forklore.app.opening import Verified
     from forklore.app.repairing import Repairs
     from forklore.app.results_life import Cleanup, Deleted, Restored, TrashShown
+    from forklore.app.views import Views
 
 
 class OperationNotFound(ForkloreError):
@@ -208,6 +209,13 @@ class Forklore:
             running_recap_current_version=current,
             running_recap_version_match=record.get("running_recap_version") == current if record else None,
         )
+
+    @property
+    def view(self) -> Views:
+        """What only a page needs: the overview, the drawing of a story, windows of a chat."""
+        from forklore.app.views import Views
+
+        return Views(self._means)
 
     # --- forking --------------------------------------------------------------------------------------------------
 
@@ -410,8 +418,7 @@ class Forklore:
         return other
 
     def _stories(self) -> tuple[Story, ...]:
-        progress = self._means.progress.advance
-        return scan_stories(self._workspace, self._outside.cache(), progress)
+        return scan_stories(self._workspace, self._outside.cache(), self._means.advance)
 
     def _story_of(self, address: str, stories: tuple[Story, ...]) -> Story:
         for story in stories:

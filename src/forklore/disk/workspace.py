@@ -217,6 +217,13 @@ class Workspace:
         """Return the names of all lorebooks as they are."""
         return [path.name.removesuffix(".json") for path in self.book_files()]
 
+    def book_file_names(self) -> Iterator[str]:
+        """Yield what there is under the name of a lorebook, without a look at each."""
+        with suppress(FileNotFoundError, NotADirectoryError):
+            yield from (
+                name.removesuffix(".json") for name in os.listdir(self.root / _WORLDS) if name.endswith(".json")
+            )
+
     def book_files(self) -> Iterator[Path]:
         """Yield the file of every lorebook, by name."""
         with suppress(FileNotFoundError, NotADirectoryError):
