@@ -43,7 +43,7 @@ class Rest:
 
     def get(self, path: str, **parameters: Any) -> httpx.Response:
         """Ask for something."""
-        return self.ask("GET", path, params={key: each for key, each in parameters.items() if each is not None})
+        return self.ask("GET", path, **({"params": parameters} if parameters else {}))
 
     def post(self, path: str, **body: Any) -> httpx.Response:
         """Have something done."""
@@ -69,12 +69,13 @@ class Served:
     folder: Path
     said: list[str] = field(default_factory=list)
 
-    def client(self, **settings: Any) -> httpx.Client:
+    @contextmanager
+    def client(self, **settings: Any) -> Iterator[httpx.Client]:
         """Return a client that is logged in by a link of its own."""
-        client = httpx.Client(base_url=self.address, headers={"origin": self.address}, timeout=60, **settings)
-        answer = client.get(self.next_login())
-        assert answer.status_code == 303, answer.text
-        return client
+        with httpx.Client(base_url=self.address, headers={"origin": self.address}, timeout=60, **settings) as client:
+            answer = client.get(self.next_login())
+            assert answer.status_code == 303, answer.text
+            yield client
 
     def next_login(self) -> str:
         """Return a link that was not used yet."""

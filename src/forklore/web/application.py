@@ -8,7 +8,6 @@ from litestar import Litestar, MediaType, Response, Router, get, post
 from litestar.datastructures import Cookie
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
-from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.params import FromQuery, JSONBody
 from litestar.response import File, Redirect
 from litestar.static_files import create_static_files_router
@@ -20,6 +19,7 @@ from forklore.web.access import Access
 from forklore.web.doors import LARGEST_BODY, Doors, House
 from forklore.web.problems import HANDLERS
 from forklore.web.routes import COMMANDS, Asked, Text
+from forklore.web.schema import Document
 from forklore.web.service import Service
 from forklore.web.views import VIEWS, TheAccess, TheCookie, client_of
 from forklore.web.watching import Watching
@@ -44,8 +44,8 @@ def application(house: House, access: Access, service: Service, *, poll: bool = 
             title="Forklore",
             version=VERSION,
             description=_DESCRIPTION,
-            path="/api/schema",
-            render_plugins=[JsonRenderPlugin(path="/openapi.json")],
+            path="/api",
+            render_plugins=[Document(path="/openapi.json", media_type=MediaType.JSON)],
             use_handler_docstrings=True,
         ),
         request_max_body_size=LARGEST_BODY,

@@ -115,7 +115,7 @@ def on_bug(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
 def _what_does_not_fit(error: HTTPException) -> str:
     extra = error.extra if isinstance(error.extra, list) else []
     parts = [f"{each.get('key', '')}: {each.get('message', '')}" for each in extra if isinstance(each, dict)]
-    return "; ".join(parts) or "The request cannot be read."
+    return "; ".join(parts) or error.detail.partition(" for path ")[0] or "The request cannot be read."
 
 
 HANDLERS: dict[Any, Any] = {
