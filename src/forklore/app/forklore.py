@@ -23,7 +23,7 @@ from forklore.app.results import (
     TimelineShown,
     Undone,
 )
-from forklore.app.settings import Settings
+from forklore.app.settings import Settings, read_settings
 from forklore.channels.checkpoint_map import STATE_KEY
 from forklore.channels.queue import QueuedOperation, QueueUnreadable, read_queue
 from forklore.channels.running_recap import read_running_recap
@@ -34,7 +34,7 @@ from forklore.disk.disk import Disk
 from forklore.disk.files import OpenFile
 from forklore.disk.lock import CreationInProgress, workspace_lock
 from forklore.disk.scan import scan_stories
-from forklore.disk.transaction import Transactions
+from forklore.disk.transaction import FOLDER, Transactions
 from forklore.disk.workspace import ChatAmbiguous, ChatNotFound, ChatUnreadable, Workspace
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.chat_jsonl import ChatDamaged
@@ -47,6 +47,7 @@ from forklore.planning.undo import UndoRefused
 
 if TYPE_CHECKING:
     from forklore.app.contamination import Contamination
+    from forklore.app.deciding import SettingsShown
     from forklore.app.doctor import Examined
     from forklore.app.isolating import Isolated
     from forklore.app.opening import Verified
@@ -117,6 +118,7 @@ class Forklore:
         self._workspace = Workspace(root)
         self._transactions = Transactions(root, disk, outside.cache)
         self._outside = outside
+        self._is_policy_given = policy is not None
         self._means = Means(
             workspace=self._workspace,
             transactions=self._transactions,
@@ -372,6 +374,38 @@ class Forklore:
         edit = cancellation(book, path, ids)
         return Plan("cancel", str(read.address), (edit,), 0, unchanged=((path, read.files[path].fingerprint),))
 
+    # --- the settings ---------------------------------------------------------------------------------------------
+
+    def settings(self) -> SettingsShown:
+        """Return what the user decided for the workspace, and what there is to decide."""
+        from forklore.app.deciding import show_settings
+
+        return show_settings(self._means)
+
+    def change_settings(
+        self,
+        *,
+        policy: str | None = None,
+        names: Mapping[str, str | None] | None = None,
+        requirements: Mapping[str, str | None] | None = None,
+        shared_books: Sequence[str] | None = None,
+    ) -> SettingsShown:
+        """Decide otherwise: what is not given stays, and None for a name or an effect makes it the usual one."""
+        from forklore.app.deciding import SettingsChange, change_settings
+
+        change = SettingsChange(policy, names, requirements, shared_books)
+        shown = change_settings(change, self._means)
+        self._heed_settings()
+        return shown
+
+    def _heed_settings(self) -> None:
+        """Go on with the settings as they are now; a policy that was asked for on opening stays."""
+        settings = read_settings(self.root / FOLDER / "settings.json")
+        chosen = settings.policy
+        if self._is_policy_given:
+            chosen = replace(chosen, strict=self._means.policy.strict)
+        self._means = replace(self._means, settings=settings, policy=chosen)
+
     # --- the log --------------------------------------------------------------------------------------------------
 
     def log(self) -> LogShown:
@@ -396,6 +430,7 @@ class Forklore:
             return undo_plan(target[0], operations, self._workspace, self._outside.cache()), {}
 
         applied = apply_alone(make_plan, self._means).operation
+        self._heed_settings()
         return Undone(target[0].id, applied.id, applied.pending)
 
     # --- common ---------------------------------------------------------------------------------------------------

@@ -43,12 +43,11 @@ def open_workspace(
     """
     root = only_one(find_roots(path, user=user))
     settings = read_settings(root / FOLDER / "settings.json")
+    chosen = None
     if policy is not None:
         if policy not in ("standard", "strict"):
             raise BadRequest(f"There is no policy {policy!r}; there are standard and strict.")
         chosen = Policy(policy == "strict", settings.policy.overrides)
-    else:
-        chosen = settings.policy
     forklore = Forklore(root, settings, _outside(), policy=chosen, progress=progress, disk=disk)
     forklore.recover()
     return forklore

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
@@ -120,30 +120,33 @@ def last_scene_break(chat: Chat, *, upto: int) -> Scene | None:
     return None
 
 
-def mid_flight(chat: Chat, *, upto: int) -> list[int]:
-    """Return the messages whose recap pipeline has begun and not ended; each message is looked at once."""
-    seen: _MidFlight = chat.answers.setdefault("mid flight", _MidFlight())
-    if upto > seen.upto and seen.damage is None:
-        for number in chat.messages_with(_MID_FLIGHT, since=seen.upto + 1, upto=upto):
-            try:
-                if recap_data(chat.message(number)).get("stage1_lorebook_metadata"):
-                    seen.found.append(number)
-            except ChatDamaged as error:
-                seen.damage = number, str(error)
-                break
-        seen.upto = upto
-    if seen.damage is not None and seen.damage[0] <= upto:
-        raise ChatDamaged(seen.damage[1])
-    return [number for number in seen.found if number <= upto]
-
-
-@dataclass
-class _MidFlight:
-    """What was seen up to a message, or up to one that cannot be read."""
+class _Looked(NamedTuple):
+    """What was found up to a message; where one cannot be read, nobody looked beyond it."""
 
     upto: int = -1
-    found: list[int] = field(default_factory=list)
+    found: tuple[int, ...] = ()
     damage: tuple[int, str] | None = None
+
+
+def mid_flight(chat: Chat, *, upto: int) -> list[int]:
+    """Return the messages whose recap pipeline has begun and not ended; each message is looked at once."""
+    looked: _Looked = chat.answers.get("mid flight", _Looked())
+    if upto > looked.upto and looked.damage is None:
+        looked = chat.answers["mid flight"] = _look_on(chat, looked, upto)
+    if looked.damage is not None and looked.damage[0] <= upto:
+        raise ChatDamaged(looked.damage[1])
+    return [number for number in looked.found if number <= upto]
+
+
+def _look_on(chat: Chat, looked: _Looked, upto: int) -> _Looked:
+    found = list(looked.found)
+    for number in chat.messages_with(_MID_FLIGHT, since=looked.upto + 1, upto=upto):
+        try:
+            if recap_data(chat.message(number)).get("stage1_lorebook_metadata"):
+                found.append(number)
+        except ChatDamaged as error:
+            return _Looked(number, tuple(found), (number, str(error)))
+    return _Looked(upto, tuple(found))
 
 
 def has_recap_messages(chat: Chat) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -39,6 +40,11 @@ class Readiness:
         self._everywhere = unmet(self._subject, (row for row in rows if row.everywhere))
         self._asks_book = asks_book(policy)
         self._books: dict[int, BookCut] = {}
+        whole = None if self._subject.damage or subject.parent is None else read_running_recap(subject.parent.metadata)
+        self._running = whole or RunningRecap()
+        indexes = (version.get("new_scene_index") for version in self._running.versions)
+        self._ends = sorted({index for index in indexes if isinstance(index, int)})
+        self._versions: dict[int, RunningRecap] = {}
 
     def codes_at(self, number: int, message: Mapping[str, Any] | None = None) -> tuple[str, ...]:
         """Return the codes of what blocks a fork at a message; *message* is that one, if it was parsed already."""
@@ -57,9 +63,16 @@ class Readiness:
     def _cuts(self, chat: Chat, number: int, message: Mapping[str, Any]) -> dict[str, Cut]:
         return {
             "scenes": Cut(Scene(number, recap_data(message))),
-            "running_recap": Cut(running_recap_at(chat, number)),
+            "running_recap": Cut(self._running if number == chat.last else self._running_upto(number)),
             "lorebook": Cut(self._book(chat, number)) if self._asks_book else Cut(),
         }
+
+    def _running_upto(self, number: int) -> RunningRecap:
+        """Return the running recap as cut; between the ends of two versions it is the same everywhere."""
+        which = bisect_right(self._ends, number)
+        if which not in self._versions:
+            self._versions[which] = upto(self._running, number)
+        return self._versions[which]
 
     def _book(self, chat: Chat, number: int) -> BookCut:
         """Return the book as cut; between two snapshots it is the same everywhere."""
@@ -73,10 +86,4 @@ class Readiness:
         return self._books[which]
 
 
-def running_recap_at(chat: Chat, number: int) -> RunningRecap:
-    """Return the running recap as a fork at a message has it."""
-    running = read_running_recap(chat.metadata)
-    return running if number == chat.last else upto(running, number)
-
-
-__all__ = ["Readiness", "asks_book", "running_recap_at"]
+__all__ = ["Readiness", "asks_book"]

@@ -13,6 +13,7 @@ from forklore.cli.terminal import BAD, BOLD, DIM, GOOD, PLAIN, WARN
 
 if TYPE_CHECKING:
     from forklore.app.contamination import Contamination
+    from forklore.app.deciding import SettingsShown
     from forklore.app.doctor import Examined
     from forklore.app.examining import Located
     from forklore.app.isolating import Isolated
@@ -514,6 +515,22 @@ def queue(shown: QueueShown) -> str:
     if shown.operation:
         text += f"Take it back: forklore undo {shown.operation}\n"
     return text
+
+
+def settings(shown: SettingsShown) -> str:
+    """Return what is decided for the workspace, and how to take a change back."""
+    changed = [f"  {code}  {effect}" for code, effect in shown.requirements.items()]
+    lines = [
+        *_table(
+            ("policy", shown.policy),
+            ("checkpoints", shown.names["checkpoint"]),
+            ("branches", shown.names["branch"]),
+            ("take it back", f"forklore undo {shown.operation}" if shown.operation else ""),
+        ),
+        *_section("Requirements that differ from the policy", changed),
+        *_section("Lorebooks that are shared on purpose", [f"  {book}" for book in shown.shared_books]),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def log(shown: LogShown) -> str:

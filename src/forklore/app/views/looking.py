@@ -1,7 +1,8 @@
 """Opening a timeline for a view: quickly again while its files are the same.
 
 A page scrolls: it asks for the same chat again and again, each time through an application object of its own. Where the
-lines of a chat are and what its lorebook holds is therefore kept for a few files, by their fingerprints.
+lines of a chat are, what a search through it told and what its lorebook holds is therefore kept for a few files, by
+their fingerprints.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from forklore.app.forking import GroupMissing, group_path
@@ -20,6 +21,7 @@ from forklore.channels.cut import Parent
 from forklore.checks.readiness import Readiness, asks_book
 from forklore.checks.requirements import REQUIREMENTS, Subject
 from forklore.disk.files import OpenFile
+from forklore.formats.chat_jsonl import LineIndex
 from forklore.formats.lorebook_json import Lorebook, LorebookUnreadable, parse_lorebook
 from forklore.model.address import ChatAddress
 
@@ -50,7 +52,15 @@ class _Remembered:
         return made
 
 
-_LINES = _Remembered(8)
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What looking through a whole chat has told."""
+
+    lines: LineIndex
+    answers: dict[str, Any] = field(default_factory=dict)
+
+
+_CHATS = _Remembered(8)
 _BOOKS = _Remembered(4)
 
 
@@ -59,8 +69,8 @@ def looking(address: ChatAddress, means: Means) -> Iterator[Reading]:
     """Open a timeline to look at it; of the lorebook only the outline is there."""
     with reading(means.workspace, address, with_book=False) as read:
         file, chat = read.files[read.chat_path], read.parent.chat
-        index = chat.index
-        read.parent = Parent(replace(chat, index=lambda: _LINES.of(file, index)), None)
+        seen = _CHATS.of(file, lambda: _Seen(chat.index()))
+        read.parent = Parent(replace(chat, index=lambda: seen.lines, answers=seen.answers), None)
         yield read
 
 

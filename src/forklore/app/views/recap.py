@@ -8,8 +8,8 @@ from typing import Any
 from forklore.app.means import Means
 from forklore.app.views.looking import looking
 from forklore.channels.combined_recap import is_inside, read_combined_recap
+from forklore.channels.running_recap import read_running_recap, upto
 from forklore.channels.scenes import last_scene_break
-from forklore.checks.readiness import running_recap_at
 from forklore.errors import BadRequest
 from forklore.formats.chat_jsonl import Chat
 from forklore.model.address import ChatAddress
@@ -42,7 +42,8 @@ def show_recap(address: ChatAddress, means: Means, *, at: int) -> RecapShown:
 
 
 def _running(chat: Chat, at: int) -> dict[str, Any] | None:
-    current = running_recap_at(chat, at).current
+    running = read_running_recap(chat.metadata)
+    current = (running if at == chat.last else upto(running, at)).current
     if current is None:
         return None
     return {
