@@ -219,10 +219,21 @@ class Forklore:
         name: str | None = None,
         wait: float | None = None,
         show_last_scene: bool = False,
+        leave_parent: bool = False,
     ) -> ForkMade:
-        """Make a checkpoint: a complete, isolated point in time that stays beside its parent."""
-        address = self._workspace.resolve(chat)
-        request = ForkRequest("checkpoint", address, at, name, wait=wait, show_last_scene=show_last_scene)
+        """Make a checkpoint: a complete, isolated point in time that stays beside its parent.
+
+        With *leave_parent* the new files are made alone: SillyTavern's page has the parent open and points to them.
+        """
+        request = ForkRequest(
+            "checkpoint",
+            self._workspace.resolve(chat),
+            at,
+            name,
+            wait=wait,
+            show_last_scene=show_last_scene,
+            leave_parent=leave_parent,
+        )
         return fork(request, self._means)
 
     def branch(
@@ -233,10 +244,21 @@ class Forklore:
         swipe: int | None = None,
         wait: float | None = None,
         show_last_scene: bool = False,
+        leave_parent: bool = False,
     ) -> ForkMade:
-        """Make a branch: a complete, isolated timeline to go on in, from any swipe of its last message."""
-        address = self._workspace.resolve(chat)
-        request = ForkRequest("branch", address, at, swipe=swipe, wait=wait, show_last_scene=show_last_scene)
+        """Make a branch: a complete, isolated timeline to go on in, from any swipe of its last message.
+
+        *leave_parent* is that of ``checkpoint``.
+        """
+        request = ForkRequest(
+            "branch",
+            self._workspace.resolve(chat),
+            at,
+            swipe=swipe,
+            wait=wait,
+            show_last_scene=show_last_scene,
+            leave_parent=leave_parent,
+        )
         return fork(request, self._means)
 
     def plan(
@@ -248,10 +270,18 @@ class Forklore:
         name: str | None = None,
         swipe: int | None = None,
         show_last_scene: bool = False,
+        leave_parent: bool = False,
     ) -> DryRun:
         """Return the plan of a checkpoint or branch and change nothing."""
-        address = self._workspace.resolve(chat)
-        request = ForkRequest(kind, address, at, name, swipe, show_last_scene=show_last_scene)
+        request = ForkRequest(
+            kind,
+            self._workspace.resolve(chat),
+            at,
+            name,
+            swipe,
+            show_last_scene=show_last_scene,
+            leave_parent=leave_parent,
+        )
         return dry_run(request, self._means)
 
     # --- mending --------------------------------------------------------------------------------------------------
@@ -371,8 +401,11 @@ class Forklore:
         operations = tuple(self._transactions.log)
         return LogShown(operations, undone_ids(list(operations)))
 
-    def undo(self, operation: str | None = None) -> Undone:
-        """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it."""
+    def undo(self, operation: str | None = None, *, leave_parent: bool = False) -> Undone:
+        """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it.
+
+        With *leave_parent* what points to a fork stays: SillyTavern's page has the parent open and takes it out itself.
+        """
         _to_undo(operation, list(self._transactions.log))  # without such an operation nothing is even locked
         from forklore.app.undoing import undo_plan
 
@@ -381,7 +414,8 @@ class Forklore:
         def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
             operations = list(self._transactions.log)
             target.append(_to_undo(operation, operations))
-            return undo_plan(target[0], operations, self._workspace, self._outside.cache()), {}
+            cache = self._outside.cache()
+            return undo_plan(target[0], operations, self._workspace, cache, leave_parent=leave_parent), {}
 
         applied = apply_alone(make_plan, self._means).operation
         return Undone(target[0].id, applied.id, applied.pending)
