@@ -48,6 +48,7 @@ from forklore.planning.undo import UndoRefused
 if TYPE_CHECKING:
     from forklore.app.contamination import Contamination
     from forklore.app.doctor import Examined
+    from forklore.app.extension import Extension
     from forklore.app.isolating import Isolated
     from forklore.app.opening import Verified
     from forklore.app.repairing import Repairs
@@ -419,6 +420,21 @@ class Forklore:
 
         applied = apply_alone(make_plan, self._means).operation
         return Undone(target[0].id, applied.id, applied.pending)
+
+    # --- the extension --------------------------------------------------------------------------------------------
+
+    def extension(self, action: str = "status") -> Extension:
+        """Return which version of the extension is in SillyTavern, after *action*: install, status or uninstall."""
+        from forklore.app import extension
+
+        match action:
+            case "status":
+                return extension.status(self.root)
+            case "install":
+                return extension.install(self.root, self._outside.timestamp())
+            case "uninstall":
+                return extension.uninstall(self.root)
+        raise BadRequest(f"{action!r} is none of install, status, uninstall.")
 
     # --- common ---------------------------------------------------------------------------------------------------
 
