@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import forklore
-from forklore.disk.operation_folder import FOLDER
+from forklore.disk.access import read_tokens, remove_tokens
 from forklore.errors import ForkloreError, Kind
 from forklore.version import VERSION
 
@@ -76,7 +76,7 @@ def status(root: Path, *, written: tuple[str, ...] = (), removed: tuple[str, ...
         folder=folder.as_posix(),
         installed=str(manifest["version"]) if _is_ours(folder) and "version" in manifest else None,
         version=VERSION,
-        paired=_is_paired(root),
+        paired=bool(read_tokens(root)),
         code_waiting=(folder / PAIRING).is_file(),
         written=written,
         removed=removed,
@@ -103,7 +103,7 @@ def install(root: Path, made: str) -> Extension:
 
 
 def uninstall(root: Path) -> Extension:
-    """Take away what ``install`` has put there, and nothing else; the manifest goes first."""
+    """Take away what ``install`` has put there, and let no browser in any more; the manifest goes first."""
     folder = root / PLACE
     removed: tuple[str, ...] = ()
     if _is_ours(folder):
@@ -111,6 +111,7 @@ def uninstall(root: Path) -> Extension:
         removed = tuple(name for name in (*names, PAIRING, LIST) if _remove(folder / name))
         if not any(folder.iterdir()):
             folder.rmdir()
+        remove_tokens(root)
     return status(root, removed=removed)
 
 
@@ -131,11 +132,6 @@ def _listed(folder: Path) -> list[str]:
     if not isinstance(names, list):
         return []
     return [name for name in names if isinstance(name, str) and name == Path(name).name and name not in ("", "..")]
-
-
-def _is_paired(root: Path) -> bool:
-    tokens = _read(root / FOLDER / "access.json").get("tokens")
-    return isinstance(tokens, list) and any(isinstance(each, dict) and each.get("for") == "extension" for each in tokens)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from forklore.app.opening import Verified
     from forklore.app.repairing import Repairs
     from forklore.app.results_life import Cleanup, Deleted, Restored, TrashShown
+    from forklore.app.views import Views
 
 
 class OperationNotFound(ForkloreError):
@@ -209,6 +210,13 @@ class Forklore:
             running_recap_current_version=current,
             running_recap_version_match=record.get("running_recap_version") == current if record else None,
         )
+
+    @property
+    def view(self) -> Views:
+        """What only a page needs: the overview, the drawing of a story, windows of a chat."""
+        from forklore.app.views import Views
+
+        return Views(self._means)
 
     # --- forking --------------------------------------------------------------------------------------------------
 
@@ -402,6 +410,10 @@ class Forklore:
         operations = tuple(self._transactions.log)
         return LogShown(operations, undone_ids(list(operations)))
 
+    def newest_operations(self) -> Iterator[Operation]:
+        """Yield the operations, newest first, each read when it is asked for."""
+        return iter(self._transactions.log)
+
     def undo(self, operation: str | None = None, *, leave_parent: bool = False) -> Undone:
         """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it.
 
@@ -456,8 +468,7 @@ class Forklore:
         return other
 
     def _stories(self) -> tuple[Story, ...]:
-        progress = self._means.progress.advance
-        return scan_stories(self._workspace, self._outside.cache(), progress)
+        return scan_stories(self._workspace, self._outside.cache(), self._means.advance)
 
     def _story_of(self, address: str, stories: tuple[Story, ...]) -> Story:
         for story in stories:

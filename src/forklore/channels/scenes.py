@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
-from forklore.formats.chat_jsonl import Chat
+from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_text import NotJson, parse
 
 _MESSAGE_KEYS = ("auto_recap_memory", "auto_summarize_memory", "auto_recap")
 _KEY_NEEDLE = b'"auto_'  # all of them begin so: one search for all
 _LOOKED_THROUGH = 8 << 20
+_LOOKED_BACK = 1 << 20
 _SCENE_BREAK = b'"scene_break"'
 _MID_FLIGHT = b'"stage1_lorebook_metadata"'
 
@@ -105,17 +108,42 @@ def scene_breaks(chat: Chat, *, upto: int) -> Iterator[Scene]:
             yield scene
 
 
+def last_scene_break(chat: Chat, *, upto: int) -> Scene | None:
+    """Return the last visible scene break among the messages 0…*upto*; a line that cannot be read is none."""
+    while upto >= 0:
+        since = chat.first_of_last(_LOOKED_BACK, upto=upto)
+        for number in reversed(list(chat.messages_with(_SCENE_BREAK, since=since, upto=upto))):
+            with suppress(ChatDamaged):
+                if (scene := scene_at(chat, number)).is_break:
+                    return scene
+        upto = since - 1
+    return None
+
+
 def mid_flight(chat: Chat, *, upto: int) -> list[int]:
-    """Return the messages whose recap pipeline has begun and not ended."""
-    question = f"mid flight up to {upto}"
-    if question not in chat.answers:
-        chat.answers[question] = [
-            number
-            for number in chat.messages_with(_MID_FLIGHT, upto=upto)
-            if recap_data(chat.message(number)).get("stage1_lorebook_metadata")
-        ]
-    found: list[int] = chat.answers[question]
-    return found
+    """Return the messages whose recap pipeline has begun and not ended; each message is looked at once."""
+    seen: _MidFlight = chat.answers.setdefault("mid flight", _MidFlight())
+    if upto > seen.upto and seen.damage is None:
+        for number in chat.messages_with(_MID_FLIGHT, since=seen.upto + 1, upto=upto):
+            try:
+                if recap_data(chat.message(number)).get("stage1_lorebook_metadata"):
+                    seen.found.append(number)
+            except ChatDamaged as error:
+                seen.damage = number, str(error)
+                break
+        seen.upto = upto
+    if seen.damage is not None and seen.damage[0] <= upto:
+        raise ChatDamaged(seen.damage[1])
+    return [number for number in seen.found if number <= upto]
+
+
+@dataclass
+class _MidFlight:
+    """What was seen up to a message, or up to one that cannot be read."""
+
+    upto: int = -1
+    found: list[int] = field(default_factory=list)
+    damage: tuple[int, str] | None = None
 
 
 def has_recap_messages(chat: Chat) -> bool:
@@ -137,14 +165,23 @@ def snapshot_before(chat: Chat, upto: int) -> Scene | None:
     A snapshot taken later than that of a later scene may hold the future (its scene was worked over again) and is
     passed over.
     """
+    if "trusted snapshots" not in chat.answers:
+        chat.answers["trusted snapshots"] = _trusted_snapshots(chat)
+    numbers: list[int] = chat.answers["trusted snapshots"]
+    place = bisect_right(numbers, upto)
+    return scene_at(chat, numbers[place - 1]) if place else None
+
+
+def _trusted_snapshots(chat: Chat) -> list[int]:
+    trusted: list[int] = []
     earliest_later: float | None = None
     for scene in reversed([s for s in scene_breaks(chat, upto=chat.message_count - 1) if s.snapshot]):
         taken = scene.snapshot_taken
-        if scene.message <= upto and (taken is None or earliest_later is None or taken <= earliest_later):
-            return scene
+        if taken is None or earliest_later is None or taken <= earliest_later:
+            trusted.append(scene.message)
         if taken is not None and (earliest_later is None or taken < earliest_later):
             earliest_later = taken
-    return None
+    return trusted[::-1]
 
 
 def scene_start(chat: Chat, at: int) -> int:

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -43,6 +44,12 @@ class Invocation:
         if self.data is None and not os.environ.get(FORKLORE_DATA):
             say(f"Found {forklore.root.resolve()} (another one: --data DIR)\n")
         return forklore
+
+    def find(self) -> list[Path]:
+        """Return the folder of every user that the options mean."""
+        from forklore.app.open import find_roots
+
+        return find_roots(self.data, user=self.user)
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
