@@ -63,6 +63,8 @@ class ForkRequest:
     wait: float | None = None
     """How many seconds to wait for an idle queue and a free workspace; None: not at all."""
     show_last_scene: bool = False
+    leave_parent: bool = False
+    """Make the new files alone: the parent is open in SillyTavern's page, which points to them itself."""
 
 
 def fork(request: ForkRequest, means: Means) -> ForkMade:
@@ -86,7 +88,7 @@ def fork(request: ForkRequest, means: Means) -> ForkMade:
                 if draft is not None and report.valid:
                     _tell_checks(report, means.progress)
                     same = guess is not None and guess.report == report and guess.draft.writes_the_same_as(draft)
-                    plan = guess.plan if guess and same else _plan(draft, report, read, means.workspace)
+                    plan = guess.plan if guess and same else _plan(draft, report, request, read=read, means=means)
                     return _make(draft, report, read, plan, means=means, run=run)
         if not _may_wait(report, deadline):
             _refuse(report, request, means)
@@ -138,7 +140,7 @@ def planned_fork(request: ForkRequest, means: Means) -> Iterator[tuple[Reading, 
         draft, report = draft_and_check(request, means, read, _fork_point(request, means, read))
         if draft is None or not report.valid:
             raise ForkBlocked(report, request.kind)
-        yield read, draft, report, _plan(draft, report, read, means.workspace)
+        yield read, draft, report, _plan(draft, report, request, read=read, means=means)
 
 
 # --- checking -----------------------------------------------------------------------------------------------------
@@ -278,8 +280,9 @@ def _stage_chats_ahead(
     """Go on with the parent, then with the new chat; its record is made as if the book held no surprise."""
     if point is None or not point.is_head or _size(read) < _LARGE:
         return None
-    files = _files(point, read, means.workspace)
-    run.stage_ahead([parent_change(point, read.parent.metadata, files)], read.files)
+    if not request.leave_parent:
+        files = _files(point, request, read, means.workspace)
+        run.stage_ahead([parent_change(point, read.parent.metadata, files)], read.files)
     book = None
     if read.book_name is not None and read.book_path is not None:
         book = unsurprising_lorebook(read.book_name, read.files[read.book_path].size)
@@ -288,7 +291,7 @@ def _stage_chats_ahead(
     draft, report = draft_and_check(request, hasty, unread, point)
     if draft is None or not report.valid:
         return None
-    guess = _Guess(draft, report, _plan(draft, report, read, means.workspace))
+    guess = _Guess(draft, report, _plan(draft, report, request, read=read, means=means))
     run.stage_ahead(guess.plan.changes, read.files)
     return guess
 
@@ -369,14 +372,14 @@ _LINK_IS_OPTIONAL = "Nothing is lost: the story's tree does not need the link"
 _GROUP_IS_NOT = "SillyTavern cannot open the chat until the group lists it: undo the fork and make it again"
 
 
-def _plan(draft: Draft, report: Report, read: Reading, workspace: Workspace) -> Plan:
+def _plan(draft: Draft, report: Report, request: ForkRequest, *, read: Reading, means: Means) -> Plan:
     try:
-        return plan_fork(draft, report, _files(draft.point, read, workspace))
+        return plan_fork(draft, report, _files(draft.point, request, read, means.workspace))
     except NotJson as error:  # nested so deep that it can just be read, but not be looked through
         raise ChatUnreadable(f"The header of {str(read.address)!r} cannot be edited ({error}).") from error
 
 
-def _files(point: ForkPoint, read: Reading, workspace: Workspace) -> ForkFiles:
+def _files(point: ForkPoint, request: ForkRequest, read: Reading, workspace: Workspace) -> ForkFiles:
     fork_address = read.address.sibling(point.chat_name)
     return ForkFiles(
         address=str(fork_address),
@@ -388,6 +391,7 @@ def _files(point: ForkPoint, read: Reading, workspace: Workspace) -> ForkFiles:
         clone=workspace.book_path(point.clone_name) if point.clone_name is not None else None,
         group=group_path(read, workspace),
         read=tuple((path, file.fingerprint) for path, file in read.files.items()),
+        leave_parent=request.leave_parent,
     )
 
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from forklore.app.contamination import Contamination
     from forklore.app.deciding import SettingsShown
     from forklore.app.doctor import Examined
+    from forklore.app.extension import Extension
     from forklore.app.isolating import Isolated
     from forklore.app.opening import Verified
     from forklore.app.repairing import Repairs
@@ -229,10 +230,21 @@ class Forklore:
         name: str | None = None,
         wait: float | None = None,
         show_last_scene: bool = False,
+        leave_parent: bool = False,
     ) -> ForkMade:
-        """Make a checkpoint: a complete, isolated point in time that stays beside its parent."""
-        address = self._workspace.resolve(chat)
-        request = ForkRequest("checkpoint", address, at, name, wait=wait, show_last_scene=show_last_scene)
+        """Make a checkpoint: a complete, isolated point in time that stays beside its parent.
+
+        With *leave_parent* the new files are made alone: SillyTavern's page has the parent open and points to them.
+        """
+        request = ForkRequest(
+            "checkpoint",
+            self._workspace.resolve(chat),
+            at,
+            name,
+            wait=wait,
+            show_last_scene=show_last_scene,
+            leave_parent=leave_parent,
+        )
         return fork(request, self._means)
 
     def branch(
@@ -243,10 +255,21 @@ class Forklore:
         swipe: int | None = None,
         wait: float | None = None,
         show_last_scene: bool = False,
+        leave_parent: bool = False,
     ) -> ForkMade:
-        """Make a branch: a complete, isolated timeline to go on in, from any swipe of its last message."""
-        address = self._workspace.resolve(chat)
-        request = ForkRequest("branch", address, at, swipe=swipe, wait=wait, show_last_scene=show_last_scene)
+        """Make a branch: a complete, isolated timeline to go on in, from any swipe of its last message.
+
+        *leave_parent* is that of ``checkpoint``.
+        """
+        request = ForkRequest(
+            "branch",
+            self._workspace.resolve(chat),
+            at,
+            swipe=swipe,
+            wait=wait,
+            show_last_scene=show_last_scene,
+            leave_parent=leave_parent,
+        )
         return fork(request, self._means)
 
     def plan(
@@ -258,10 +281,18 @@ class Forklore:
         name: str | None = None,
         swipe: int | None = None,
         show_last_scene: bool = False,
+        leave_parent: bool = False,
     ) -> DryRun:
         """Return the plan of a checkpoint or branch and change nothing."""
-        address = self._workspace.resolve(chat)
-        request = ForkRequest(kind, address, at, name, swipe, show_last_scene=show_last_scene)
+        request = ForkRequest(
+            kind,
+            self._workspace.resolve(chat),
+            at,
+            name,
+            swipe,
+            show_last_scene=show_last_scene,
+            leave_parent=leave_parent,
+        )
         return dry_run(request, self._means)
 
     # --- mending --------------------------------------------------------------------------------------------------
@@ -417,8 +448,11 @@ class Forklore:
         """Yield the operations, newest first, each read when it is asked for."""
         return iter(self._transactions.log)
 
-    def undo(self, operation: str | None = None) -> Undone:
-        """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it."""
+    def undo(self, operation: str | None = None, *, leave_parent: bool = False) -> Undone:
+        """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it.
+
+        With *leave_parent* what points to a fork stays: SillyTavern's page has the parent open and takes it out itself.
+        """
         _to_undo(operation, list(self._transactions.log))  # without such an operation nothing is even locked
         from forklore.app.undoing import undo_plan
 
@@ -427,11 +461,27 @@ class Forklore:
         def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
             operations = list(self._transactions.log)
             target.append(_to_undo(operation, operations))
-            return undo_plan(target[0], operations, self._workspace, self._outside.cache()), {}
+            cache = self._outside.cache()
+            return undo_plan(target[0], operations, self._workspace, cache, leave_parent=leave_parent), {}
 
         applied = apply_alone(make_plan, self._means).operation
         self._heed_settings()
         return Undone(target[0].id, applied.id, applied.pending)
+
+    # --- the extension --------------------------------------------------------------------------------------------
+
+    def extension(self, action: str = "status") -> Extension:
+        """Return which version of the extension is in SillyTavern, after *action*: install, status or uninstall."""
+        from forklore.app import extension
+
+        match action:
+            case "status":
+                return extension.status(self.root)
+            case "install":
+                return extension.install(self.root, self._outside.timestamp())
+            case "uninstall":
+                return extension.uninstall(self.root)
+        raise BadRequest(f"{action!r} is none of install, status, uninstall.")
 
     # --- common ---------------------------------------------------------------------------------------------------
 

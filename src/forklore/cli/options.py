@@ -126,9 +126,12 @@ _wait_option = click.option(
     help="Wait until the queue is idle and the workspace is free; without a number, as long as it takes.",
 )
 _show_option = click.option("--show-last-scene", is_flag=True, help="Unhide the messages of the fork's last scene.")
+leave_parent_option = click.option(
+    "--leave-parent", is_flag=True, help="Leave the parent alone: SillyTavern's page has it open and sees to it."
+)
 _dry_option = click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 
 
 def fork_options(function: F) -> F:
     """Add what checkpoint and branch have in common."""
-    return _wait_option(_show_option(_dry_option(function)))
+    return _wait_option(_show_option(leave_parent_option(_dry_option(function))))
