@@ -250,6 +250,7 @@ def _settings() -> Iterator[str]:
     usual: dict[str, Any] = {"policy": "standard", "requirements": {}, "names": names, "shared_books": []}
     yield from ("# Settings", "")
     yield "A workspace's settings are in `.forklore/settings.json` in the SillyTavern user folder."
+    yield "`forklore settings` shows and changes them; whoever edits the file by hand keeps to this page."
     yield "All keys are optional; without the file everything is as here:"
     yield from ("", "```json", json.dumps(usual, indent=2), "```", "")
     effects = ", ".join(f"`{effect.value}`" for effect in Effect)
@@ -265,7 +266,7 @@ def _settings() -> Iterator[str]:
                 ]
                 for kind in names
             ),
-            ["`shared_books`", "lorebooks that several timelines are meant to share; `isolate --share` adds one"],
+            ["`shared_books`", "lorebooks that several timelines are meant to share; `isolate --share` also adds one"],
         ],
     )
     fixed = ", ".join(f"`{requirement.code}`" for requirement in REQUIREMENTS if requirement.indispensable)

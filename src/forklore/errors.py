@@ -75,3 +75,25 @@ class DiskFailed(ForkloreError):
     code = "DISK_FAILED"
     kind = Kind.CONFLICT
     action = "Free some space or check the disk, then try again. Nothing was changed."
+
+
+class ConfirmationNeeded(ForkloreError):
+    """What cannot be taken back is done only after a clear yes."""
+
+    code = "CONFIRMATION_NEEDED"
+    kind = Kind.BLOCKED
+    action = "Say yes if you mean it. Nothing was changed."
+
+
+class FileUnreadable(ForkloreError):
+    """The system refused to read or write a file."""
+
+    code = "FILE_UNREADABLE"
+    kind = Kind.CONFLICT
+    action = "Check that the file is there and that you may use it, then try again."
+
+    @classmethod
+    def of(cls, error: OSError) -> FileUnreadable:
+        """Return what to tell a user of *error*."""
+        name = f" {error.filename!r}" if error.filename else ""
+        return cls(f"The file{name} cannot be used ({error.strerror or error}).")

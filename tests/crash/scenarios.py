@@ -134,6 +134,20 @@ def checkpoint(forklore: Forklore) -> object:
     return forklore.checkpoint(CHAT)
 
 
+def checkpoint_of_open_chat(forklore: Forklore) -> object:
+    """Make a checkpoint of a chat that SillyTavern's page has open."""
+    return forklore.checkpoint(CHAT, leave_parent=True)
+
+
+def page_links(forklore: Forklore) -> None:
+    """Save the open chat as the page does after a checkpoint: with link and map."""
+    fork = _only_fork(forklore).partition("/")[2]
+    page = OpenChat(forklore.root, CHAT)
+    page.messages[-1]["extra"]["bookmark_link"] = fork
+    page.metadata["auto_recap"] = {"checkpoint_lorebook_map": {fork: f"{BOOK}__CP_Checkpoint_1"}}
+    page.write()
+
+
 def group_checkpoint(forklore: Forklore) -> object:
     """Make a checkpoint of the group chat."""
     return forklore.checkpoint(GROUP_CHAT)
@@ -191,7 +205,11 @@ SCENARIOS = (
     Scenario("branch", lambda forklore: forklore.branch(CHAT)),
     Scenario("bookless-checkpoint", checkpoint, write=write_bookless_story),
     Scenario("group-checkpoint", group_checkpoint, write=write_group_story),
+    Scenario("checkpoint-of-open-chat", checkpoint_of_open_chat),
+    Scenario("group-branch-of-open-chat", lambda f: f.branch(GROUP_CHAT, leave_parent=True), write=write_group_story),
     Scenario("undo", undo_latest, (checkpoint,)),
+    Scenario("undo-of-open-chat", lambda f: f.undo(leave_parent=True), (checkpoint_of_open_chat,)),
+    Scenario("undo-after-the-page-linked", undo_latest, (checkpoint_of_open_chat, page_links)),
     Scenario("group-undo", undo_latest, (group_checkpoint,), write_group_story),
     Scenario("redo", redo_latest, (checkpoint, undo_latest)),
     Scenario("cancel", cancel, write=write_busy_story),

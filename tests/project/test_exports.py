@@ -29,8 +29,16 @@ EXPORTS = [
     "__version__",
     "open",
 ]
-WITHOUT_COMMAND = {"recover", "listening", "plan", "plan_isolation", "is_shared_on_purpose", "empty_trash"}
-"""What happens on opening, what a face needs for itself, what --dry-run shows, and what trash --empty does."""
+WITHOUT_COMMAND = {
+    "recover",
+    "listening",
+    "plan",
+    "plan_isolation",
+    "is_shared_on_purpose",
+    "empty_trash",
+    "change_settings",
+}
+"""What happens on opening, what a face needs for itself, what --dry-run shows, and what other options do."""
 WITHOUT_METHOD = {"demo", "completion"}
 
 

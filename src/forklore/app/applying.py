@@ -20,6 +20,7 @@ def apply_alone(make_plan: MakePlan, means: Means, *, what: str = "operation") -
         means.transactions.recover()
         plan, files = make_plan()
         try:
+            means.progress.go_on()
             with means.transactions.begin(means.new_operation_id()) as run:
                 return run.apply(plan, when=means.timestamp(), sources=files)
         finally:

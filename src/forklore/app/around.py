@@ -35,7 +35,7 @@ class Around:
         """What each chat says about itself, by its folder and name."""
         facts = self._facts
         if facts is None:
-            facts = scan_chats(self._means.workspace, self._means.cache(), self._means.progress.advance)
+            facts = scan_chats(self._means.workspace, self._means.cache(), self._means.advance)
         return {chat[:2]: chat for chat in facts}
 
     @cached_property

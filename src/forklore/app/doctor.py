@@ -10,6 +10,7 @@ from forklore.app.applying import apply_alone
 from forklore.app.around import Around
 from forklore.app.examining import Located, examine
 from forklore.app.means import Means
+from forklore.app.progress import Cancelled
 from forklore.app.repairing import make_repair
 from forklore.disk.lock import workspace_lock
 from forklore.errors import BadRequest, ForkloreError
@@ -67,8 +68,19 @@ def doctor(means: Means, *, fix: bool = False) -> Examined:
     findings = tuple(examine(means))
     if not fix:
         return Examined(findings)
-    fixed = tuple(_fix(findings, means))
-    return Examined(tuple(examine(means)) if fixed else findings, fixed)
+    fixed: list[Fixed] = []
+    try:
+        for each in _fix(findings, means):
+            fixed.append(each)
+            means.progress.go_on()
+    except Cancelled as error:
+        if not fixed:
+            raise
+        raise Cancelled(error.message, action=_SOME_MENDED) from error
+    return Examined(tuple(examine(means)) if fixed else findings, tuple(fixed))
+
+
+_SOME_MENDED = "What was mended until then stays so; `forklore log` shows it, and each can be undone."
 
 
 def _fix(findings: tuple[Located, ...], means: Means) -> Iterator[Fixed]:
@@ -107,6 +119,8 @@ def _repaired(located: Located, name: str, means: Means, around: Around) -> str 
         return None
     try:
         return make_repair(address, located.finding.code, name, means, around=around, only_first=True).id
+    except Cancelled:
+        raise
     except (BadRequest, FileNotFoundError):
         return None
     except ForkloreError as error:
@@ -124,6 +138,8 @@ def _listed(located: Located, means: Means) -> str | None:
     plan = Plan("repair", str(address), (group_entry(path, name),), commit=0, notes=notes)
     try:
         return apply_alone(lambda: (plan, {}), means).operation.id
+    except Cancelled:
+        raise
     except ForkloreError as error:
         means.progress.note(f"{located.where}: {error.message}")
         return None

@@ -50,7 +50,7 @@ def examine(means: Means) -> Iterator[Located]:
     total = len(around.facts)
     for number, (folder, name) in enumerate(sorted(around.facts), 1):
         yield from _timeline(ChatAddress(folder, name), means, around, seen)
-        means.progress.advance(number, total)
+        means.advance(number, total)
     yield from _duplicates(seen, means, around)
     yield from _books(means, seen, around)
     yield from _groups(means, around)

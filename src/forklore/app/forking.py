@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -62,6 +63,8 @@ class ForkRequest:
     wait: float | None = None
     """How many seconds to wait for an idle queue and a free workspace; None: not at all."""
     show_last_scene: bool = False
+    leave_parent: bool = False
+    """Make the new files alone: the parent is open in SillyTavern's page, which points to them itself."""
 
 
 def fork(request: ForkRequest, means: Means) -> ForkMade:
@@ -70,7 +73,8 @@ def fork(request: ForkRequest, means: Means) -> ForkMade:
     if deadline is not None:
         _wait_until_ready(request, means, deadline)  # without the lock: others may work meanwhile
     while True:
-        with workspace_lock(means.workspace.root, what=request.kind, wait=_left(deadline)):
+        wait, go_on = _left(deadline), means.progress.go_on
+        with workspace_lock(means.workspace.root, what=request.kind, wait=wait, go_on=go_on):
             means.transactions.recover()
             with (
                 reading(means.workspace, request.chat, with_book=False) as read,
@@ -84,7 +88,7 @@ def fork(request: ForkRequest, means: Means) -> ForkMade:
                 if draft is not None and report.valid:
                     _tell_checks(report, means.progress)
                     same = guess is not None and guess.report == report and guess.draft.writes_the_same_as(draft)
-                    plan = guess.plan if guess and same else _plan(draft, report, read, means.workspace)
+                    plan = guess.plan if guess and same else _plan(draft, report, request, read=read, means=means)
                     return _make(draft, report, read, plan, means=means, run=run)
         if not _may_wait(report, deadline):
             _refuse(report, request, means)
@@ -104,6 +108,7 @@ def _wait_until_ready(request: ForkRequest, means: Means, deadline: float | None
         if report.errors[0].message != told:
             told = report.errors[0].message
             means.progress.note(told)
+        means.progress.go_on()
         time.sleep(min(_POLL_SECONDS, _left(deadline)))
 
 
@@ -124,11 +129,18 @@ def _left(deadline: float | None) -> float:
 
 def dry_run(request: ForkRequest, means: Means) -> DryRun:
     """Return the plan of a fork and change nothing."""
+    with planned_fork(request, means) as (_, _, report, plan):
+        return DryRun(plan, report)
+
+
+@contextmanager
+def planned_fork(request: ForkRequest, means: Means) -> Iterator[tuple[Reading, Draft, Report, Plan]]:
+    """Read, check and plan a fork, and change nothing; raises ``ForkBlocked`` when it would be refused."""
     with reading(means.workspace, request.chat) as read:
         draft, report = draft_and_check(request, means, read, _fork_point(request, means, read))
         if draft is None or not report.valid:
             raise ForkBlocked(report, request.kind)
-        return DryRun(_plan(draft, report, read, means.workspace), report)
+        yield read, draft, report, _plan(draft, report, request, read=read, means=means)
 
 
 # --- checking -----------------------------------------------------------------------------------------------------
@@ -187,7 +199,7 @@ def _fork_point(request: ForkRequest, means: Means, read: Reading) -> ForkPoint 
     chat, at = read.parent.chat, _message(request, read)
     if read.damage or at is None or not chat.has(at) or _damage_at(chat, at):
         return None
-    _group_path(read, means.workspace)  # refused now, before anything is locked
+    group_path(read, means.workspace)  # refused now, before anything is locked
     other_swipe = request.swipe is not None and request.swipe != shown_swipe(chat.line_bytes(at))
     chat_name, clone = _fork_names(request, means, read)
     identity = own_identity(chat.metadata, request.chat.name)
@@ -268,8 +280,9 @@ def _stage_chats_ahead(
     """Go on with the parent, then with the new chat; its record is made as if the book held no surprise."""
     if point is None or not point.is_head or _size(read) < _LARGE:
         return None
-    files = _files(point, read, means.workspace)
-    run.stage_ahead([parent_change(point, read.parent.metadata, files)], read.files)
+    if not request.leave_parent:
+        files = _files(point, request, read, means.workspace)
+        run.stage_ahead([parent_change(point, read.parent.metadata, files)], read.files)
     book = None
     if read.book_name is not None and read.book_path is not None:
         book = unsurprising_lorebook(read.book_name, read.files[read.book_path].size)
@@ -278,7 +291,7 @@ def _stage_chats_ahead(
     draft, report = draft_and_check(request, hasty, unread, point)
     if draft is None or not report.valid:
         return None
-    guess = _Guess(draft, report, _plan(draft, report, read, means.workspace))
+    guess = _Guess(draft, report, _plan(draft, report, request, read=read, means=means))
     run.stage_ahead(guess.plan.changes, read.files)
     return guess
 
@@ -317,6 +330,7 @@ def _make(draft: Draft, report: Report, read: Reading, plan: Plan, *, means: Mea
     progress.note(f'Scene: "{name}" at message {point.at}' if name else f"At message {point.at}", good=True)
 
     progress.step(4, f"Creating {point.kind}...")
+    progress.go_on()
     applied = run.apply(plan, when=means.timestamp(), sources=read.files)
     progress.note(f'{point.kind.capitalize()} created: "{point.chat_name}"', good=True)
     return ForkMade(
@@ -358,14 +372,14 @@ _LINK_IS_OPTIONAL = "Nothing is lost: the story's tree does not need the link"
 _GROUP_IS_NOT = "SillyTavern cannot open the chat until the group lists it: undo the fork and make it again"
 
 
-def _plan(draft: Draft, report: Report, read: Reading, workspace: Workspace) -> Plan:
+def _plan(draft: Draft, report: Report, request: ForkRequest, *, read: Reading, means: Means) -> Plan:
     try:
-        return plan_fork(draft, report, _files(draft.point, read, workspace))
+        return plan_fork(draft, report, _files(draft.point, request, read, means.workspace))
     except NotJson as error:  # nested so deep that it can just be read, but not be looked through
         raise ChatUnreadable(f"The header of {str(read.address)!r} cannot be edited ({error}).") from error
 
 
-def _files(point: ForkPoint, read: Reading, workspace: Workspace) -> ForkFiles:
+def _files(point: ForkPoint, request: ForkRequest, read: Reading, workspace: Workspace) -> ForkFiles:
     fork_address = read.address.sibling(point.chat_name)
     return ForkFiles(
         address=str(fork_address),
@@ -375,13 +389,14 @@ def _files(point: ForkPoint, read: Reading, workspace: Workspace) -> ForkFiles:
         chat=workspace.chat_path(fork_address),
         book=read.book_path,
         clone=workspace.book_path(point.clone_name) if point.clone_name is not None else None,
-        group=_group_path(read, workspace),
+        group=group_path(read, workspace),
         read=tuple((path, file.fingerprint) for path, file in read.files.items()),
+        leave_parent=request.leave_parent,
     )
 
 
-def _group_path(read: Reading, workspace: Workspace) -> str | None:
-    """Return the file of the chat's group, None for a solo chat."""
+def group_path(read: Reading, workspace: Workspace) -> str | None:
+    """Return the file of the chat's group, None for a solo chat; raises ``GroupMissing``."""
     if not read.address.is_group:
         return None
     path = workspace.group_path(read.address.group_id)

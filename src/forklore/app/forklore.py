@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from forklore.app.results import (
     TimelineShown,
     Undone,
 )
-from forklore.app.settings import Settings
+from forklore.app.settings import Settings, read_settings
 from forklore.channels.checkpoint_map import STATE_KEY
 from forklore.channels.queue import QueuedOperation, QueueUnreadable, read_queue
 from forklore.channels.running_recap import read_running_recap
@@ -34,7 +34,7 @@ from forklore.disk.disk import Disk
 from forklore.disk.files import OpenFile
 from forklore.disk.lock import CreationInProgress, workspace_lock
 from forklore.disk.scan import scan_stories
-from forklore.disk.transaction import Transactions
+from forklore.disk.transaction import FOLDER, Transactions
 from forklore.disk.workspace import ChatAmbiguous, ChatNotFound, ChatUnreadable, Workspace
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.chat_jsonl import ChatDamaged
@@ -47,11 +47,14 @@ from forklore.planning.undo import UndoRefused
 
 if TYPE_CHECKING:
     from forklore.app.contamination import Contamination
+    from forklore.app.deciding import SettingsShown
     from forklore.app.doctor import Examined
+    from forklore.app.extension import Extension
     from forklore.app.isolating import Isolated
     from forklore.app.opening import Verified
     from forklore.app.repairing import Repairs
     from forklore.app.results_life import Cleanup, Deleted, Restored, TrashShown
+    from forklore.app.views import Views
 
 
 class OperationNotFound(ForkloreError):
@@ -116,6 +119,7 @@ class Forklore:
         self._workspace = Workspace(root)
         self._transactions = Transactions(root, disk, outside.cache)
         self._outside = outside
+        self._is_policy_given = policy is not None
         self._means = Means(
             workspace=self._workspace,
             transactions=self._transactions,
@@ -209,6 +213,13 @@ class Forklore:
             running_recap_version_match=record.get("running_recap_version") == current if record else None,
         )
 
+    @property
+    def view(self) -> Views:
+        """What only a page needs: the overview, the drawing of a story, windows of a chat."""
+        from forklore.app.views import Views
+
+        return Views(self._means)
+
     # --- forking --------------------------------------------------------------------------------------------------
 
     def checkpoint(
@@ -219,10 +230,21 @@ class Forklore:
         name: str | None = None,
         wait: float | None = None,
         show_last_scene: bool = False,
+        leave_parent: bool = False,
     ) -> ForkMade:
-        """Make a checkpoint: a complete, isolated point in time that stays beside its parent."""
-        address = self._workspace.resolve(chat)
-        request = ForkRequest("checkpoint", address, at, name, wait=wait, show_last_scene=show_last_scene)
+        """Make a checkpoint: a complete, isolated point in time that stays beside its parent.
+
+        With *leave_parent* the new files are made alone: SillyTavern's page has the parent open and points to them.
+        """
+        request = ForkRequest(
+            "checkpoint",
+            self._workspace.resolve(chat),
+            at,
+            name,
+            wait=wait,
+            show_last_scene=show_last_scene,
+            leave_parent=leave_parent,
+        )
         return fork(request, self._means)
 
     def branch(
@@ -233,10 +255,21 @@ class Forklore:
         swipe: int | None = None,
         wait: float | None = None,
         show_last_scene: bool = False,
+        leave_parent: bool = False,
     ) -> ForkMade:
-        """Make a branch: a complete, isolated timeline to go on in, from any swipe of its last message."""
-        address = self._workspace.resolve(chat)
-        request = ForkRequest("branch", address, at, swipe=swipe, wait=wait, show_last_scene=show_last_scene)
+        """Make a branch: a complete, isolated timeline to go on in, from any swipe of its last message.
+
+        *leave_parent* is that of ``checkpoint``.
+        """
+        request = ForkRequest(
+            "branch",
+            self._workspace.resolve(chat),
+            at,
+            swipe=swipe,
+            wait=wait,
+            show_last_scene=show_last_scene,
+            leave_parent=leave_parent,
+        )
         return fork(request, self._means)
 
     def plan(
@@ -248,10 +281,18 @@ class Forklore:
         name: str | None = None,
         swipe: int | None = None,
         show_last_scene: bool = False,
+        leave_parent: bool = False,
     ) -> DryRun:
         """Return the plan of a checkpoint or branch and change nothing."""
-        address = self._workspace.resolve(chat)
-        request = ForkRequest(kind, address, at, name, swipe, show_last_scene=show_last_scene)
+        request = ForkRequest(
+            kind,
+            self._workspace.resolve(chat),
+            at,
+            name,
+            swipe,
+            show_last_scene=show_last_scene,
+            leave_parent=leave_parent,
+        )
         return dry_run(request, self._means)
 
     # --- mending --------------------------------------------------------------------------------------------------
@@ -364,6 +405,38 @@ class Forklore:
         edit = cancellation(book, path, ids)
         return Plan("cancel", str(read.address), (edit,), 0, unchanged=((path, read.files[path].fingerprint),))
 
+    # --- the settings ---------------------------------------------------------------------------------------------
+
+    def settings(self) -> SettingsShown:
+        """Return what the user decided for the workspace, and what there is to decide."""
+        from forklore.app.deciding import show_settings
+
+        return show_settings(self._means)
+
+    def change_settings(
+        self,
+        *,
+        policy: str | None = None,
+        names: Mapping[str, str | None] | None = None,
+        requirements: Mapping[str, str | None] | None = None,
+        shared_books: Sequence[str] | None = None,
+    ) -> SettingsShown:
+        """Decide otherwise: what is not given stays, and None for a name or an effect makes it the usual one."""
+        from forklore.app.deciding import SettingsChange, change_settings
+
+        change = SettingsChange(policy, names, requirements, shared_books)
+        shown = change_settings(change, self._means)
+        self._heed_settings()
+        return shown
+
+    def _heed_settings(self) -> None:
+        """Go on with the settings as they are now; a policy that was asked for on opening stays."""
+        settings = read_settings(self.root / FOLDER / "settings.json")
+        chosen = settings.policy
+        if self._is_policy_given:
+            chosen = replace(chosen, strict=self._means.policy.strict)
+        self._means = replace(self._means, settings=settings, policy=chosen)
+
     # --- the log --------------------------------------------------------------------------------------------------
 
     def log(self) -> LogShown:
@@ -371,8 +444,15 @@ class Forklore:
         operations = tuple(self._transactions.log)
         return LogShown(operations, undone_ids(list(operations)))
 
-    def undo(self, operation: str | None = None) -> Undone:
-        """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it."""
+    def newest_operations(self) -> Iterator[Operation]:
+        """Yield the operations, newest first, each read when it is asked for."""
+        return iter(self._transactions.log)
+
+    def undo(self, operation: str | None = None, *, leave_parent: bool = False) -> Undone:
+        """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it.
+
+        With *leave_parent* what points to a fork stays: SillyTavern's page has the parent open and takes it out itself.
+        """
         _to_undo(operation, list(self._transactions.log))  # without such an operation nothing is even locked
         from forklore.app.undoing import undo_plan
 
@@ -381,10 +461,27 @@ class Forklore:
         def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
             operations = list(self._transactions.log)
             target.append(_to_undo(operation, operations))
-            return undo_plan(target[0], operations, self._workspace, self._outside.cache()), {}
+            cache = self._outside.cache()
+            return undo_plan(target[0], operations, self._workspace, cache, leave_parent=leave_parent), {}
 
         applied = apply_alone(make_plan, self._means).operation
+        self._heed_settings()
         return Undone(target[0].id, applied.id, applied.pending)
+
+    # --- the extension --------------------------------------------------------------------------------------------
+
+    def extension(self, action: str = "status") -> Extension:
+        """Return which version of the extension is in SillyTavern, after *action*: install, status or uninstall."""
+        from forklore.app import extension
+
+        match action:
+            case "status":
+                return extension.status(self.root)
+            case "install":
+                return extension.install(self.root, self._outside.timestamp())
+            case "uninstall":
+                return extension.uninstall(self.root)
+        raise BadRequest(f"{action!r} is none of install, status, uninstall.")
 
     # --- common ---------------------------------------------------------------------------------------------------
 
@@ -406,8 +503,7 @@ class Forklore:
         return other
 
     def _stories(self) -> tuple[Story, ...]:
-        progress = self._means.progress.advance
-        return scan_stories(self._workspace, self._outside.cache(), progress)
+        return scan_stories(self._workspace, self._outside.cache(), self._means.advance)
 
     def _story_of(self, address: str, stories: tuple[Story, ...]) -> Story:
         for story in stories:

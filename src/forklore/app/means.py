@@ -29,3 +29,8 @@ class Means:
     """Where the quick index of all chats may be kept."""
     version: str
     progress: Progress
+
+    def advance(self, done: int, total: int) -> None:
+        """Tell how far looking has come, where it can also stop; raises ``Cancelled`` when it should."""
+        self.progress.go_on()
+        self.progress.advance(done, total)

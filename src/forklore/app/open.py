@@ -13,7 +13,7 @@ from forklore.app.settings import read_settings
 from forklore.checks.requirements import Policy
 from forklore.disk.disk import Disk
 from forklore.disk.transaction import FOLDER
-from forklore.disk.workspace import WorkspaceNotFound, find_workspace
+from forklore.disk.workspace import WorkspaceNotFound, find_workspaces, only_one
 from forklore.errors import BadRequest
 from forklore.version import VERSION
 
@@ -41,25 +41,27 @@ def open_workspace(
 
     Without *path* the environment's ``FORKLORE_DATA`` and then the usual places are tried.
     """
-    root = find_workspace(Path(path), user) if path is not None else _search(user)
+    root = only_one(find_roots(path, user=user))
     settings = read_settings(root / FOLDER / "settings.json")
+    chosen = None
     if policy is not None:
         if policy not in ("standard", "strict"):
             raise BadRequest(f"There is no policy {policy!r}; there are standard and strict.")
         chosen = Policy(policy == "strict", settings.policy.overrides)
-    else:
-        chosen = settings.policy
     forklore = Forklore(root, settings, _outside(), policy=chosen, progress=progress, disk=disk)
     forklore.recover()
     return forklore
 
 
-def _search(user: str | None) -> Path:
-    if given := os.environ.get("FORKLORE_DATA"):
-        return find_workspace(Path(given), user)
+def find_roots(path: str | os.PathLike[str] | None = None, *, user: str | None = None) -> list[Path]:
+    """Return every user folder that *path* means, or that is found where ``open_workspace`` searches."""
+    if path is None:
+        path = os.environ.get("FORKLORE_DATA") or None
+    if path is not None:
+        return find_workspaces(Path(path), user)
     for place in _USUAL_PLACES:
         try:
-            return find_workspace(Path(place).expanduser(), user)
+            return find_workspaces(Path(place).expanduser(), user)
         except WorkspaceNotFound:
             continue
     raise WorkspaceNotFound("No SillyTavern folder was found in the usual places.")

@@ -1,12 +1,22 @@
-"""What long work tells while it goes on; the faces decide how it looks."""
+"""What long work tells while it goes on, and hears; the faces decide how it looks."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from forklore.errors import ForkloreError, Kind
+
+
+class Cancelled(ForkloreError):
+    """Whoever asked for the work does not want it any more."""
+
+    code = "CANCELLED"
+    kind = Kind.CONFLICT
+    action = "Nothing was changed."
+
 
 class Progress(Protocol):
-    """Hears of steps, of what was found in each, and of bytes and files done."""
+    """Hears of steps, of what was found in each, and of bytes and files done; may say that it is enough."""
 
     def step(self, number: int, title: str) -> None:
         """One of the four steps of a fork begins."""
@@ -16,6 +26,9 @@ class Progress(Protocol):
 
     def advance(self, done: int, total: int) -> None:
         """So much of the current step is done."""
+
+    def go_on(self) -> None:
+        """Work could stop here and leave nothing behind; raises ``Cancelled`` when it should."""
 
 
 class Silent:
@@ -29,3 +42,6 @@ class Silent:
 
     def advance(self, done: int, total: int) -> None:
         """Say nothing."""
+
+    def go_on(self) -> None:
+        """Let the work go on."""

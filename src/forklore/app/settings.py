@@ -33,14 +33,24 @@ class Settings:
 
 def read_settings(path: Path) -> Settings:
     """Return the settings in *path*; without a file everything is as usual."""
+    return settings_of(read_stored(path))
+
+
+def read_stored(path: Path) -> dict[str, Any]:
+    """Return what stands in the file, also what is not known here."""
     try:
         stored = json.loads(path.read_bytes())
     except FileNotFoundError:
-        return Settings()
+        return {}
     except (OSError, ValueError) as error:
         raise SettingsInvalid(f"The settings cannot be read ({error}).") from error
     if not isinstance(stored, dict):
         raise SettingsInvalid("The settings are not a JSON object.")
+    return stored
+
+
+def settings_of(stored: Mapping[str, Any]) -> Settings:
+    """Return what *stored* settings mean; raises ``SettingsInvalid`` when they make no sense."""
     return Settings(
         Policy(_is_strict(stored.get("policy", "standard")), _overrides(stored.get("requirements", {}))),
         _templates(stored.get("names", {})),

@@ -34,8 +34,13 @@ TRASH = f"{FOLDER}/trash"
 """The path of the trash in the workspace."""
 
 
-def undo_plan(operation: Operation, log: list[Operation], workspace: Workspace, cache: Path | None) -> Plan:
-    """Return the plan that undoes *operation*; raises ``UndoRefused`` when something was built on it since."""
+def undo_plan(
+    operation: Operation, log: list[Operation], workspace: Workspace, cache: Path | None, *, leave_parent: bool = False
+) -> Plan:
+    """Return the plan that undoes *operation*; raises ``UndoRefused`` when something was built on it since.
+
+    With *leave_parent* what points to a fork stays: SillyTavern's page has the parent open and takes it out itself.
+    """
     makes_fork = _makes_fork(operation)
     removes = _origin(operation, log).kind in ("delete", "cleanup", "restore")
     _refuse_if_moved_since(operation, log, workspace)
@@ -55,7 +60,7 @@ def undo_plan(operation: Operation, log: list[Operation], workspace: Workspace, 
     plan = plan_undo(
         operation.id,
         operation.chat,
-        operation.changes,
+        [change for change in _changes(operation) if not (leave_parent and change.get("role") in _POINTING)],
         exists=workspace.exists,
         edits_of=edits_of,
         notes=operation.notes,
@@ -95,6 +100,19 @@ def _makes_fork(operation: Operation) -> bool:
     return "fork" in operation.notes and any(True for _ in _created(operation))
 
 
+_POINTING = frozenset({"link", "group entry"})
+"""The roles of the edits that make others point to a fork."""
+
+
+def _changes(operation: Operation) -> tuple[dict[str, Any], ...]:
+    """Return what the operation changed, and what it left to SillyTavern's page while the fork is there."""
+    if not _makes_fork(operation):
+        return operation.changes
+    edited = {change["path"] for change in operation.changes if change["do"] == "edit"}
+    left = (change for change in operation.notes.get("left", ()) if change["path"] not in edited)
+    return (*operation.changes, *left)
+
+
 def _created(operation: Operation) -> Iterator[tuple[str, tuple[tuple[int, str], ...]]]:
     for change in operation.changes:
         if change["do"] in ("create", "restore"):
@@ -123,7 +141,7 @@ def _refuse_if_moved_since(operation: Operation, log: list[Operation], workspace
         for change in operation.changes
         if change["do"] != "edit" and not (change["do"] == "trash" and workspace.exists(change["path"]))
     }
-    edited = {change["path"] for change in operation.changes if change["do"] == "edit"}
+    edited = {change["path"] for change in _changes(operation) if change["do"] == "edit"}
     edited.add(operation.notes.get("needs", ""))  # the lorebook of a chat that was deleted without it
     for later in _effective_since(operation, log):
         for change in later.changes:
@@ -224,7 +242,7 @@ def links_to(fork: str, path: str, file: OpenFile, log: list[Operation], workspa
         change
         for operation in log
         if _makes_fork(operation) and operation.notes["fork"] == fork
-        for change in operation.changes
+        for change in _changes(operation)
         if change["path"] == path and change["do"] == "edit"
     )
     return _links_taken_out(next(made, {"path": path}), file, fork, log, workspace)
@@ -262,7 +280,7 @@ def _history(path: str, log: list[Operation]) -> dict[str, tuple[LineEdit, ...]]
     """
     history: dict[str, tuple[LineEdit, ...]] = {}
     for operation in log:
-        for change in operation.changes if _makes_fork(operation) else ():
+        for change in _changes(operation) if _makes_fork(operation) else ():
             if change["path"] == path and change["do"] == "edit":
                 name = str(operation.notes["fork"])
                 history[name] = (*history.get(name, ()), *inverse_edits(change))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
@@ -13,13 +14,12 @@ _SPACE, _KEY = "auto_recap", "combined_recap"
 
 def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     del earlier
-    space = parent.metadata.get(_SPACE)
-    recap = space.get(_KEY) if isinstance(space, dict) else None
+    recap = read_combined_recap(parent.metadata)
     if recap is None:
         return Cut(record=_record({}))
     known = recap if isinstance(recap, dict) else {}
     count = known.get("message_count")
-    if point.is_head or (isinstance(count, int) and count <= point.derived_upto + 1):
+    if point.is_head or is_inside(recap, point.derived_upto):
         return Cut(value=recap, record=_record(known))
     finding = Finding(
         "COMBINED_RECAP_LEFT_OUT",
@@ -31,6 +31,18 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     )
     edits = (Drop((_SPACE, _KEY), prune=1),)
     return Cut(edits=edits, left_out=(_SPACE,), findings=(finding,), record=_record({}))
+
+
+def read_combined_recap(metadata: Mapping[str, Any]) -> Any:
+    """Return the combined recap in *metadata*, whatever it is; None when there is none."""
+    space = metadata.get(_SPACE)
+    return space.get(_KEY) if isinstance(space, dict) else None
+
+
+def is_inside(recap: object, upto: int) -> bool:
+    """Whether a combined recap covers nothing but messages 0…*upto*; unknown counts as outside."""
+    count = recap.get("message_count") if isinstance(recap, dict) else None
+    return isinstance(count, int) and count <= upto + 1
 
 
 def _record(recap: dict[str, Any]) -> dict[str, Any]:

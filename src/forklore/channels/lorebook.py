@@ -33,23 +33,29 @@ class BookCut:
 
 def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     del earlier
-    book = parent.book
-    if book is None or point.clone_name is None:
+    cut = book_at(parent, point.derived_upto, clone=point.clone_name, is_head=point.is_head)
+    if cut.source == "none":
         # A list of several books, of which SillyTavern loads none, must not name the parent's in the fork either.
         named = bool(parent.metadata.get(_KEY))
         return Cut(
-            BookCut("none"),
+            cut,
             edits=(Drop((_KEY,)),) if named else (),
             left_out=(_KEY,) if named and not point.is_head else (),
         )
-    if point.is_head:
-        cut = _whole(book, point.clone_name, "live")
-    elif scene := snapshot_before(parent.chat, point.derived_upto):
-        data = _compose(book, scene, point.clone_name)
-        cut = BookCut("scene-snapshot", parse_lorebook(point.clone_name, data).outline, data, scene)
-    else:
-        cut = _whole(with_idle_queue(book), point.clone_name, "present")
     return Cut(cut, edits=(Put((_KEY,), encode(point.clone_name)),))
+
+
+def book_at(parent: Parent, upto: int, *, clone: str | None, is_head: bool) -> BookCut:
+    """Return the book as a fork has it that takes the messages 0…*upto* along; *clone* is its name there."""
+    book = parent.book
+    if book is None or clone is None:
+        return BookCut("none")
+    if is_head:
+        return _whole(book, clone, "live")
+    if scene := snapshot_before(parent.chat, upto):
+        data = _compose(book, scene, clone)
+        return BookCut("scene-snapshot", parse_lorebook(clone, data).outline, data, scene)
+    return _whole(with_idle_queue(book), clone, "present")
 
 
 def book_from_snapshot(scene: Scene, name: str) -> bytes:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
-from forklore.formats.chat_jsonl import Chat
+from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_text import NotJson, parse
 
 _MESSAGE_KEYS = ("auto_recap_memory", "auto_summarize_memory", "auto_recap")
 _KEY_NEEDLE = b'"auto_'  # all of them begin so: one search for all
 _LOOKED_THROUGH = 8 << 20
+_LOOKED_BACK = 1 << 20
 _SCENE_BREAK = b'"scene_break"'
 _MID_FLIGHT = b'"stage1_lorebook_metadata"'
 
@@ -105,17 +108,45 @@ def scene_breaks(chat: Chat, *, upto: int) -> Iterator[Scene]:
             yield scene
 
 
+def last_scene_break(chat: Chat, *, upto: int) -> Scene | None:
+    """Return the last visible scene break among the messages 0…*upto*; a line that cannot be read is none."""
+    while upto >= 0:
+        since = chat.first_of_last(_LOOKED_BACK, upto=upto)
+        for number in reversed(list(chat.messages_with(_SCENE_BREAK, since=since, upto=upto))):
+            with suppress(ChatDamaged):
+                if (scene := scene_at(chat, number)).is_break:
+                    return scene
+        upto = since - 1
+    return None
+
+
+class _Looked(NamedTuple):
+    """What was found up to a message; where one cannot be read, nobody looked beyond it."""
+
+    upto: int = -1
+    found: tuple[int, ...] = ()
+    damage: tuple[int, str] | None = None
+
+
 def mid_flight(chat: Chat, *, upto: int) -> list[int]:
-    """Return the messages whose recap pipeline has begun and not ended."""
-    question = f"mid flight up to {upto}"
-    if question not in chat.answers:
-        chat.answers[question] = [
-            number
-            for number in chat.messages_with(_MID_FLIGHT, upto=upto)
-            if recap_data(chat.message(number)).get("stage1_lorebook_metadata")
-        ]
-    found: list[int] = chat.answers[question]
-    return found
+    """Return the messages whose recap pipeline has begun and not ended; each message is looked at once."""
+    looked: _Looked = chat.answers.get("mid flight", _Looked())
+    if upto > looked.upto and looked.damage is None:
+        looked = chat.answers["mid flight"] = _look_on(chat, looked, upto)
+    if looked.damage is not None and looked.damage[0] <= upto:
+        raise ChatDamaged(looked.damage[1])
+    return [number for number in looked.found if number <= upto]
+
+
+def _look_on(chat: Chat, looked: _Looked, upto: int) -> _Looked:
+    found = list(looked.found)
+    for number in chat.messages_with(_MID_FLIGHT, since=looked.upto + 1, upto=upto):
+        try:
+            if recap_data(chat.message(number)).get("stage1_lorebook_metadata"):
+                found.append(number)
+        except ChatDamaged as error:
+            return _Looked(number, tuple(found), (number, str(error)))
+    return _Looked(upto, tuple(found))
 
 
 def has_recap_messages(chat: Chat) -> bool:
@@ -137,14 +168,23 @@ def snapshot_before(chat: Chat, upto: int) -> Scene | None:
     A snapshot taken later than that of a later scene may hold the future (its scene was worked over again) and is
     passed over.
     """
+    if "trusted snapshots" not in chat.answers:
+        chat.answers["trusted snapshots"] = _trusted_snapshots(chat)
+    numbers: list[int] = chat.answers["trusted snapshots"]
+    place = bisect_right(numbers, upto)
+    return scene_at(chat, numbers[place - 1]) if place else None
+
+
+def _trusted_snapshots(chat: Chat) -> list[int]:
+    trusted: list[int] = []
     earliest_later: float | None = None
     for scene in reversed([s for s in scene_breaks(chat, upto=chat.message_count - 1) if s.snapshot]):
         taken = scene.snapshot_taken
-        if scene.message <= upto and (taken is None or earliest_later is None or taken <= earliest_later):
-            return scene
+        if taken is None or earliest_later is None or taken <= earliest_later:
+            trusted.append(scene.message)
         if taken is not None and (earliest_later is None or taken < earliest_later):
             earliest_later = taken
-    return None
+    return trusted[::-1]
 
 
 def scene_start(chat: Chat, at: int) -> int:

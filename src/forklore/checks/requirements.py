@@ -5,7 +5,7 @@ A new requirement is one function and one row in the table at the end; nothing e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -215,7 +215,7 @@ def _something_is_visible(subject: Subject) -> Found:
     chat, at = subject.chat, subject.at
     if chat is None or at is None or not subject.cuts or subject.shows_last_scene:
         return
-    if all(chat.is_hidden(number) for number in range(at, -1, -1)):
+    if not chat.shows_something(upto=at):
         yield (
             "Every message of the fork is hidden from the model",
             "Make the fork with --show-last-scene",
@@ -277,6 +277,10 @@ class Requirement:
     """Left out for chats that have no data of ST-Auto-Recap."""
     indispensable: bool = False
     """Without it no isolated fork can be made, so no setting can lower it."""
+    everywhere: bool = False
+    """It holds or not whatever the message is: it asks nothing of the cuts."""
+    asks_book: bool = False
+    """It looks into the lorebook as cut, which takes long to make."""
 
 
 _BLOCK, _WARN = Effect.BLOCK, Effect.WARN
@@ -284,10 +288,10 @@ _BLOCK, _WARN = Effect.BLOCK, Effect.WARN
 REQUIREMENTS: tuple[Requirement, ...] = (
     Requirement("MESSAGE_NOT_FOUND", _message_exists, _BLOCK, _BLOCK, indispensable=True),
     Requirement("CHAT_DAMAGED", _chat_is_whole, _BLOCK, _BLOCK, indispensable=True),
-    Requirement("LOREBOOK_MISSING", _lorebook_is_there, _BLOCK, _BLOCK, indispensable=True),
-    Requirement("LOREBOOK_UNREADABLE", _lorebook_is_readable, _BLOCK, _BLOCK, indispensable=True),
-    Requirement("QUEUE_NOT_EMPTY", _queue_is_idle, _BLOCK, _BLOCK),
-    Requirement("QUEUE_UNREADABLE", _queue_is_readable, _BLOCK, _BLOCK),
+    Requirement("LOREBOOK_MISSING", _lorebook_is_there, _BLOCK, _BLOCK, indispensable=True, everywhere=True),
+    Requirement("LOREBOOK_UNREADABLE", _lorebook_is_readable, _BLOCK, _BLOCK, indispensable=True, everywhere=True),
+    Requirement("QUEUE_NOT_EMPTY", _queue_is_idle, _BLOCK, _BLOCK, everywhere=True),
+    Requirement("QUEUE_UNREADABLE", _queue_is_readable, _BLOCK, _BLOCK, everywhere=True),
     Requirement("NO_SCENE_BREAK", _is_scene_break, _WARN, _BLOCK, recaps_only=True),
     Requirement("NO_SCENE_RECAP", _scene_has_recap, _WARN, _BLOCK, recaps_only=True),
     Requirement("NO_LOREBOOK_ENTRY", _lorebook_work_is_done, _WARN, _BLOCK, recaps_only=True),
@@ -295,9 +299,9 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     Requirement("SCENE_NOT_IN_RUNNING_RECAP", _scene_is_in_running_recap, _WARN, _BLOCK, recaps_only=True),
     Requirement("RECAP_IN_PROGRESS", _no_recap_in_progress, _WARN, _BLOCK, recaps_only=True),
     Requirement("HISTORY_HIDDEN", _something_is_visible, _WARN, _WARN),
-    Requirement("LOREBOOK_ALSO_ACTIVE", _lorebook_is_active_once, _WARN, _WARN),
-    Requirement("LOREBOOK_FROM_PRESENT", _lorebook_is_of_that_time, _WARN, _WARN),
-    Requirement("REGISTRY_BROKEN", _registries_are_sound, _WARN, _WARN, recaps_only=True),
+    Requirement("LOREBOOK_ALSO_ACTIVE", _lorebook_is_active_once, _WARN, _WARN, everywhere=True),
+    Requirement("LOREBOOK_FROM_PRESENT", _lorebook_is_of_that_time, _WARN, _WARN, asks_book=True),
+    Requirement("REGISTRY_BROKEN", _registries_are_sound, _WARN, _WARN, recaps_only=True, asks_book=True),
     Requirement("NO_LOREBOOK", _a_lorebook_is_attached, _WARN, _WARN, recaps_only=True),
 )
 
@@ -313,6 +317,10 @@ class Policy:
         """Return what follows when *requirement* does not hold."""
         usual = requirement.strict if self.strict else requirement.standard
         return self.overrides.get(requirement.code, usual)
+
+    def blocks(self, requirement: Requirement) -> bool:
+        """Whether no fork is made while *requirement* does not hold."""
+        return self.effect(requirement) is Effect.BLOCK
 
     def without(self, code: str) -> Policy:
         """Return the same policy, but for one requirement that is not looked at."""
@@ -337,23 +345,39 @@ def check(subject: Subject, policy: Policy) -> Report:
 
 def _found(subject: Subject, policy: Policy) -> list[Finding]:
     found: list[Finding] = []
-    uses_recaps: bool | None = None
-    for requirement in REQUIREMENTS:
-        effect = policy.effect(requirement)
-        if effect is Effect.IGNORE:
-            continue
-        if requirement.recaps_only:
-            if uses_recaps is None:
-                uses_recaps = subject.uses_recaps()
-            if not uses_recaps:
-                continue
-        severity = Severity.ERROR if effect is Effect.BLOCK else Severity.WARNING
+    for requirement in _applying(subject, [each for each in REQUIREMENTS if policy.effect(each) is not Effect.IGNORE]):
+        severity = Severity.ERROR if policy.blocks(requirement) else Severity.WARNING
         found.extend(
             Finding(requirement.code, severity, message, action, details)
             for message, action, details in requirement.holds(subject)
         )
     found.extend(replace(f, severity=Severity.WARNING) for cut in subject.cuts.values() for f in cut.findings)
     return found
+
+
+def _applying(subject: Subject, rows: Iterable[Requirement]) -> Iterator[Requirement]:
+    """Yield the *rows* that apply to the chat."""
+    uses_recaps: bool | None = None
+    for requirement in rows:
+        if requirement.recaps_only:
+            if uses_recaps is None:
+                uses_recaps = subject.uses_recaps()
+            if not uses_recaps:
+                continue
+        yield requirement
+
+
+def unmet(subject: Subject, rows: Iterable[Requirement]) -> tuple[str, ...]:
+    """Return the codes of those *rows* that do not hold, as ``check`` finds them, without a word about each."""
+    rows = tuple(rows)
+    try:
+        return _unmet(subject, rows)
+    except ChatDamaged as error:
+        return _unmet(replace(subject, damage=str(error), cuts={}), rows)
+
+
+def _unmet(subject: Subject, rows: Iterable[Requirement]) -> tuple[str, ...]:
+    return tuple(row.code for row in _applying(subject, rows) if any(True for _ in row.holds(subject)))
 
 
 def _state(subject: Subject) -> ReportState:
@@ -371,4 +395,4 @@ def _state(subject: Subject) -> ReportState:
     )
 
 
-__all__ = ["REQUIREMENTS", "Effect", "Policy", "Requirement", "Subject", "check"]
+__all__ = ["REQUIREMENTS", "Effect", "Policy", "Requirement", "Subject", "check", "unmet"]

@@ -56,10 +56,13 @@ class Command(click.Command):
         return command_help(self, ctx)
 
 
-def command(*, examples: Sequence[str]) -> Callable[[Callable[..., Answer]], Command]:
-    """Make a function a command of the same name; its first argument is the ``Invocation``."""
+def command(*, examples: Sequence[str]) -> Callable[[Callable[..., Answer | None]], Command]:
+    """Make a function a command of the same name; its first argument is the ``Invocation``.
 
-    def decorate(function: Callable[..., Answer]) -> Command:
+    It returns its answer, or None when it has told everything while it ran.
+    """
+
+    def decorate(function: Callable[..., Answer | None]) -> Command:
         return click.command(function.__name__, cls=Command, examples=examples)(click.pass_obj(function))
 
     return decorate

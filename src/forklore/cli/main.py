@@ -12,7 +12,7 @@ import click
 from forklore.cli import terminal
 from forklore.cli.command import EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, Answer, Command
 from forklore.cli.options import GLOBAL_OPTIONS, Invocation
-from forklore.errors import BadRequest, ForkloreError, Kind
+from forklore.errors import BadRequest, FileUnreadable, ForkloreError
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Look": ("stories", "tree", "show", "check", "verify", "status"),
@@ -20,17 +20,9 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Mend": ("doctor", "repair", "isolate", "contamination"),
     "Delete": ("delete", "cleanup", "trash", "restore"),
     "Take back": ("log", "undo"),
-    "More": ("queue", "demo", "completion"),
+    "More": ("serve", "extension", "settings", "queue", "demo", "completion"),
 }
 """Every command by what it is for; each is a module of ``forklore.cli.commands`` with a function of that name."""
-
-
-class FileUnreadable(ForkloreError):
-    """The system refused to read or write a file."""
-
-    code = "FILE_UNREADABLE"
-    kind = Kind.CONFLICT
-    action = "Check that the file is there and that you may use it, then try again."
 
 
 class Program(click.Group):
@@ -72,9 +64,7 @@ class Program(click.Group):
         except (click.Abort, KeyboardInterrupt):
             code = _write_interrupted(invocation)
         except OSError as error:
-            name = f" {error.filename!r}" if error.filename else ""
-            reason = error.strerror or str(error)
-            code = _write_error(FileUnreadable(f"The file{name} cannot be used ({reason})."), invocation)
+            code = _write_error(FileUnreadable.of(error), invocation)
         except Exception as error:
             code = _write_bug(error, invocation)
         sys.exit(code)

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -43,6 +44,12 @@ class Invocation:
         if self.data is None and not os.environ.get(FORKLORE_DATA):
             say(f"Found {forklore.root.resolve()} (another one: --data DIR)\n")
         return forklore
+
+    def find(self) -> list[Path]:
+        """Return the folder of every user that the options mean."""
+        from forklore.app.open import find_roots
+
+        return find_roots(self.data, user=self.user)
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -119,9 +126,12 @@ _wait_option = click.option(
     help="Wait until the queue is idle and the workspace is free; without a number, as long as it takes.",
 )
 _show_option = click.option("--show-last-scene", is_flag=True, help="Unhide the messages of the fork's last scene.")
+leave_parent_option = click.option(
+    "--leave-parent", is_flag=True, help="Leave the parent alone: SillyTavern's page has it open and sees to it."
+)
 _dry_option = click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 
 
 def fork_options(function: F) -> F:
     """Add what checkpoint and branch have in common."""
-    return _wait_option(_show_option(_dry_option(function)))
+    return _wait_option(_show_option(leave_parent_option(_dry_option(function))))

@@ -53,6 +53,9 @@ class Steps:
             _go_back(over=was_there)
         say(bar if terminal else f"{bar}\n")
 
+    def go_on(self) -> None:
+        """Let the work go on: who wants to stop it presses Ctrl-C."""
+
     def close(self) -> None:
         """Take the bar away, so that what follows stands in a line of its own."""
         if self._bar and is_terminal(sys.stderr):

@@ -13,7 +13,9 @@ from forklore.cli.terminal import BAD, BOLD, DIM, GOOD, PLAIN, WARN
 
 if TYPE_CHECKING:
     from forklore.app.contamination import Contamination
+    from forklore.app.deciding import SettingsShown
     from forklore.app.doctor import Examined
+    from forklore.app.extension import Extension
     from forklore.app.examining import Located
     from forklore.app.isolating import Isolated
     from forklore.app.opening import Verified
@@ -516,6 +518,22 @@ def queue(shown: QueueShown) -> str:
     return text
 
 
+def settings(shown: SettingsShown) -> str:
+    """Return what is decided for the workspace, and how to take a change back."""
+    changed = [f"  {code}  {effect}" for code, effect in shown.requirements.items()]
+    lines = [
+        *_table(
+            ("policy", shown.policy),
+            ("checkpoints", shown.names["checkpoint"]),
+            ("branches", shown.names["branch"]),
+            ("take it back", f"forklore undo {shown.operation}" if shown.operation else ""),
+        ),
+        *_section("Requirements that differ from the policy", changed),
+        *_section("Lorebooks that are shared on purpose", [f"  {book}" for book in shown.shared_books]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def log(shown: LogShown) -> str:
     """Return one line an operation, newest first."""
     if not shown.operations:
@@ -557,3 +575,24 @@ def _table(*rows: tuple[str, str]) -> list[str]:
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:
     return ["", title, *lines] if lines else []
+
+
+# --- the extension ------------------------------------------------------------------------------------------------
+
+
+def extension(found: Extension, action: str) -> str:
+    """Return what is installed in SillyTavern and what to do next."""
+    if found.installed is None:
+        gone = f"{GOOD}The extension was taken away.{PLAIN}" if found.removed else "The extension is not installed."
+        return f"{gone}\n" + ("" if action == "uninstall" else "→ forklore extension install\n")
+    state = f"version {found.installed}" if found.current else f"version {found.installed}, ours is {found.version}"
+    text = f"{GOOD if found.current else WARN}The extension is installed{PLAIN}: {state}\n  {found.folder}\n"
+    if found.code_waiting:
+        text += "A code waits there that pairs one browser with the service.\n"
+    elif not found.paired:
+        text += f"{WARN}No browser is paired.{PLAIN}\n→ forklore extension install\n"
+    if action == "install":
+        text += "→ Start forklore serve, then reload SillyTavern's page.\n"
+    elif not found.current:
+        text += "→ forklore extension install\n"
+    return text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from forklore.disk.failures import refusal_of
 from forklore.disk.operation_folder import FOLDER
 from forklore.errors import ForkloreError, Kind
 
+_SLICE_SECONDS = 0.25  # so often who waits may say that it is enough
 _ATTEMPTS = 5  # others may remove the folder again between our making it and our locking in it
 
 
@@ -22,14 +24,18 @@ class CreationInProgress(ForkloreError):
 
 
 @contextmanager
-def workspace_lock(root: Path, *, what: str, wait: float = 0.0) -> Iterator[None]:
+def workspace_lock(
+    root: Path, *, what: str, wait: float = 0.0, go_on: Callable[[], None] = lambda: None
+) -> Iterator[None]:
     """Hold the workspace's lock; raises ``CreationInProgress`` when somebody else holds it for longer than *wait*.
 
+    While it waits it asks *go_on* again and again, which may raise what ends the waiting.
     Where there was no folder of ours and nothing was done in the end, there is none afterwards.
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415  # a heavy import that only writers need
 
     folder = root / FOLDER
+    deadline = time.monotonic() + wait
     try:
         for attempt in range(_ATTEMPTS):
             is_new = not folder.is_dir()
@@ -37,7 +43,13 @@ def workspace_lock(root: Path, *, what: str, wait: float = 0.0) -> Iterator[None
                 folder.mkdir(exist_ok=True)
                 # A lock of its own for each use: two threads of one process exclude each other like two processes.
                 lock = FileLock(folder / "lock", is_singleton=False, thread_local=False)
-                lock.acquire(timeout=wait, poll_interval=0.02)
+                while (left := deadline - time.monotonic()) > _SLICE_SECONDS:
+                    with suppress(Timeout):
+                        lock.acquire(timeout=_SLICE_SECONDS, poll_interval=0.02)
+                        break
+                    go_on()
+                else:
+                    lock.acquire(timeout=max(0.0, left), poll_interval=0.02)
                 break
             except FileNotFoundError:
                 if attempt == _ATTEMPTS - 1:

@@ -32,11 +32,13 @@ _dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 Progress = Callable[[int, int], None]
 Row = list[Any]
-"""``[size, mtime_ns, messages, main_chat, lorebook, kind, at, timeline, links, damaged, other_books, mapped, forks]``
-
-*forks* are those that links were looked for.
+"""The size and time of the file, what ``ChatFacts`` has from ``messages`` to ``running_version``, and the forks that
+links were looked for.
 """
-_FACTS, _MAIN_CHAT, _KIND, _LINKS, _BOOKS, _MAPPED, _FORKS, _LENGTH = slice(2, 12), 3, 5, 8, 10, 11, 12, 13
+_WRITTEN, _FACTS = 1, slice(2, 13)
+_MAIN_CHAT, _KIND, _LINKS, _BOOKS, _MAPPED, _FORKS, _LENGTH = 3, 5, 8, 10, 11, 13, 14
+_FORMAT = f"{VERSION}/2"
+"""What is kept by another version, or in another form, is not looked at; the number changes with the form."""
 
 
 def scan_stories(workspace: Workspace, cache: Path | None, progress: Progress | None = None) -> tuple[Story, ...]:
@@ -94,7 +96,9 @@ def _facts(looked: Sequence[_Look], memory: _Memory, progress: Progress | None) 
                 progress(before + number, total)
 
         rows = _rows_of(look, memory, quickly=total >= _MANY, tell=tell)
-        facts += [ChatFacts(look.folder.of(name), name, *row[_FACTS]) for name, row in rows.items()]
+        facts += [
+            ChatFacts._make((look.folder.of(name), name, *row[_FACTS], row[_WRITTEN])) for name, row in rows.items()
+        ]
     return facts
 
 
@@ -219,7 +223,7 @@ class _Memory:
     @cached_property
     def _known(self) -> Any:
         with suppress(ValueError, KeyError, TypeError):
-            if self._first["version"] == VERSION:
+            if self._first["version"] == _FORMAT:
                 return json.loads(self._second)
         return {}
 
@@ -233,7 +237,7 @@ class _Memory:
         if self._path is None:
             return
         first = {
-            "version": VERSION,
+            "version": _FORMAT,
             "state": self._state if stories is not None else None,
             "stories": [story.timelines for story in stories or ()],
         }
@@ -246,7 +250,7 @@ class _Memory:
 
 def _digest(root: Path, looked: Sequence[_Look]) -> str:
     """Return what changes with every chat that is written, made, moved or removed."""
-    lines = [VERSION, str(root)]
+    lines = [_FORMAT, str(root)]
     for folder, chats in looked:
         lines += [folder.name, *folder.others, *folder.others.values()]
         lines += [f"{name}/{stat.st_size}/{stat.st_mtime_ns}" for name, stat in chats.items()]

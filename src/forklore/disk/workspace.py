@@ -63,25 +63,30 @@ class ChatUnreadable(ForkloreError):
     action = "Restore the chat from SillyTavern's backups."
 
 
-def find_workspace(folder: Path, user: str | None = None) -> Path:
-    """Return the user folder that *folder* (a user, ``data`` or SillyTavern folder) means."""
+def only_one(roots: list[Path]) -> Path:
+    """Return the only user folder; raises ``UserNeeded`` when there are several."""
+    if len(roots) > 1:
+        raise UserNeeded(f"There are several users: {', '.join(path.name for path in roots)}.")
+    return roots[0]
+
+
+def find_workspaces(folder: Path, user: str | None = None) -> list[Path]:
+    """Return every user folder that *folder* (a user, ``data`` or SillyTavern folder) means, at least one."""
     if not folder.is_dir():
         raise WorkspaceNotFound(f"There is no folder {str(folder)!r}.")
     for place in (folder, folder / "data"):
         if _is_user_folder(place):
             if user is not None and place.name != user and not (place.parent / user).is_dir():
                 raise WorkspaceNotFound(f"There is no user {user!r} beside {place.name!r}.")
-            return place if user is None or place.name == user else find_workspace(place.parent, user)
+            return [place] if user is None or place.name == user else find_workspaces(place.parent, user)
         users = sorted(entry.name for entry in _folders(place) if not entry.name.startswith("_"))
         users = [name for name in users if _is_user_folder(place / name)]
         if user is not None and users:
             if user not in users:
                 raise WorkspaceNotFound(f"There is no user {user!r}; there are {', '.join(users)}.")
-            return place / user
-        if len(users) == 1:
-            return place / users[0]
+            return [place / user]
         if users:
-            raise UserNeeded(f"There are several users: {', '.join(users)}.")
+            return [place / name for name in users]
     raise WorkspaceNotFound(f"{str(folder)!r} is not a SillyTavern folder: it has no chats.")
 
 
@@ -211,6 +216,13 @@ class Workspace:
     def books(self) -> list[str]:
         """Return the names of all lorebooks as they are."""
         return [path.name.removesuffix(".json") for path in self.book_files()]
+
+    def book_file_names(self) -> Iterator[str]:
+        """Yield what there is under the name of a lorebook, without a look at each."""
+        with suppress(FileNotFoundError, NotADirectoryError):
+            yield from (
+                name.removesuffix(".json") for name in os.listdir(self.root / _WORLDS) if name.endswith(".json")
+            )
 
     def book_files(self) -> Iterator[Path]:
         """Yield the file of every lorebook, by name."""

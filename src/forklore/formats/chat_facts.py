@@ -31,6 +31,8 @@ class HeaderFacts(NamedTuple):
     """Lorebooks the chat refers to besides its own: in a list of several, or by timed effects."""
     mapped: tuple[tuple[str, str], ...] = ()
     """The map of forks to their lorebooks."""
+    running_version: int | None = None
+    """The number of the current running recap."""
 
 
 def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> HeaderFacts:
@@ -46,12 +48,13 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
             metadata = None
         if not isinstance(metadata, dict):
             return HeaderFacts(damaged=True)
-        found = _Found(*(metadata.get(key) for key in _Found._fields))
+        found = _Found(*(metadata.get(key) for key in _KEYS))
     book, own = _book_name(found.world_info), found.forklore
     others = _other_books(found, book) if found.timedWorldInfo or not isinstance(found.world_info, str) else ()
     mapped = tuple(_mapped(found.auto_recap)) if found.auto_recap else ()
+    running = _running_version(found.running)
     if not isinstance(own, dict) or own.get("chat") != chat_name:
-        return HeaderFacts(_text(found.main_chat), book, other_books=others, mapped=mapped)
+        return HeaderFacts(_text(found.main_chat), book, other_books=others, mapped=mapped, running_version=running)
     at = own.get("message")
     return HeaderFacts(
         _text(found.main_chat),
@@ -61,6 +64,7 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
         _text(own.get("timeline")),
         other_books=others,
         mapped=mapped,
+        running_version=running,
     )
 
 
@@ -72,6 +76,20 @@ class _Found(NamedTuple):
     forklore: Any
     timedWorldInfo: Any  # noqa: N815  # as SillyTavern calls it
     auto_recap: Any
+    running: Any
+
+
+_RUNNING = "auto_recap_running_scene_recaps"
+_KEYS = (*_Found._fields[:-1], _RUNNING)
+
+
+def _running_version(stored: Any) -> int | None:
+    """Return the current version, if it is among the versions."""
+    versions = stored.get("versions") if isinstance(stored, dict) else None
+    current = stored.get("current_version") if isinstance(stored, dict) else None
+    if not isinstance(current, int) or not isinstance(versions, list):
+        return None
+    return current if any(isinstance(each, dict) and each.get("version") == current for each in versions) else None
 
 
 def _other_books(found: _Found, own: str | None) -> tuple[str, ...]:
@@ -114,7 +132,11 @@ def _metadata_quickly(line: bytes) -> _Found | None:
         found = decode(line).chat_metadata
     except ValueError:  # msgspec's errors are ValueErrors
         return None
-    return _Found(found.main_chat, found.world_info, found.forklore, found.timedWorldInfo, found.auto_recap)
+    running = found.auto_recap_running_scene_recaps
+    if running is not None:
+        numbers = [{"version": version.version} for version in running.versions]
+        running = {"current_version": running.current_version, "versions": numbers}
+    return _Found(found.main_chat, found.world_info, found.forklore, found.timedWorldInfo, found.auto_recap, running)
 
 
 @cache
@@ -123,7 +145,11 @@ def _quick_decoder() -> Callable[[bytes], Any] | None:
         import msgspec  # noqa: PLC0415
     except ImportError:
         return None
-    metadata = msgspec.defstruct("Metadata", [(key, Any, None) for key in _Found._fields])
+    version = msgspec.defstruct("Version", [("version", Any, None)])  # its text, which is long, is passed over
+    versions: Any = list[version]  # type: ignore[valid-type]  # the type is made at run time
+    running: Any = msgspec.defstruct("Running", [("current_version", Any, None), ("versions", versions, [])])
+    plain = [(key, Any, None) for key in _Found._fields[:-1]]
+    metadata = msgspec.defstruct("Metadata", [*plain, (_RUNNING, running | None, None)])
     return msgspec.json.Decoder(msgspec.defstruct("Header", [("chat_metadata", metadata)])).decode
 
 
@@ -162,20 +188,25 @@ def _places(data: bytes, needle: bytes) -> Iterator[int]:
 
 
 def _links_at(chat: Chat, numbers: set[int]) -> Iterator[Link]:
-    seen: set[Link] = set()
     for number in sorted(numbers):
         try:
             message = chat.message(number)
         except ValueError:
             continue
-        swipes = message.get("swipe_info")
-        swipes = swipes if isinstance(swipes, list) else []
-        for holder in (message, *swipes):
-            extra = holder.get("extra") if isinstance(holder, dict) else None
-            for link in _links_in(extra, number) if isinstance(extra, dict) else ():
-                if link not in seen:
-                    seen.add(link)
-                    yield link
+        yield from links_in_message(message, number)
+
+
+def links_in_message(message: Mapping[str, Any], number: int) -> Iterator[Link]:
+    """Yield the links in a message's ``extra`` and in that of its swipes, each once."""
+    seen: set[Link] = set()
+    swipes = message.get("swipe_info")
+    swipes = swipes if isinstance(swipes, list) else []
+    for holder in (message, *swipes):
+        extra = holder.get("extra") if isinstance(holder, dict) else None
+        for link in _links_in(extra, number) if isinstance(extra, dict) else ():
+            if link not in seen:
+                seen.add(link)
+                yield link
 
 
 def _links_in(extra: Mapping[str, Any], number: int) -> Iterator[Link]:

@@ -186,10 +186,23 @@ class Chat:
             yield from sorted(found)
             start = stop
 
-    def first_of_last(self, size: int) -> int:
-        """Return the first of the last messages that have *size* bytes together."""
+    def first_of_last(self, size: int, *, upto: int | None = None) -> int:
+        """Return the first of the last messages that have *size* bytes together; *upto*: the last that counts."""
         starts = self.lines.starts
-        return bisect_left(starts, starts[-1] - size, lo=1) - 1 if self.message_count else 0
+        last = starts[-1] if upto is None else starts[upto + 1]
+        return bisect_left(starts, last - size, lo=1) - 1 if self.message_count else 0
+
+    def shows_something(self, *, upto: int) -> bool:
+        """Whether the model sees any of the messages 0…*upto*."""
+        hidden: int = self.answers.get("hidden up to", -1)
+        seen: int | None = self.answers.get("a visible message")
+        if seen is None or seen > upto:
+            seen = next((number for number in range(upto, hidden, -1) if not self.is_hidden(number)), None)
+            if seen is None:
+                self.answers["hidden up to"] = max(hidden, upto)
+                return False
+            self.answers["a visible message"] = seen
+        return True
 
     def is_hidden(self, number: int) -> bool:
         """Whether a message is hidden from the model (``is_system``)."""

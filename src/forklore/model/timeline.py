@@ -39,6 +39,10 @@ class ChatFacts(NamedTuple):
     """Lorebooks it refers to besides its own."""
     mapped: tuple[tuple[str, str], ...] = ()
     """Its map of forks to their lorebooks."""
+    running_version: int | None = None
+    """The number of its current running recap."""
+    written_ns: int = 0
+    """When its file was last written, in nanoseconds since 1970."""
 
     @property
     def address(self) -> str:

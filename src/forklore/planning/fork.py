@@ -52,6 +52,8 @@ class ForkFiles:
     group: str | None
     read: tuple[tuple[str, Fingerprint], ...] = ()
     """What was read, and must not have changed until the fork is published."""
+    leave_parent: bool = False
+    """The parent is open in SillyTavern's page, which writes link, map and group entry itself."""
 
 
 @dataclass(frozen=True)
@@ -105,18 +107,41 @@ def plan_fork(draft: Draft, report: Report, files: ForkFiles) -> Plan:
         changes.append(CreateFile(files.clone, clone))
     changes.append(CreateFile(files.chat, _chat_pieces(draft, report, files.parent, messages=messages, clone=clone)))
     commit = len(changes) - 1
-    if files.group is not None:
-        # First of what follows: SillyTavern cannot open a group chat that its group does not list.
-        changes.append(group_entry(files.group, point.chat_name))
-    changes.append(parent_change(point, draft.parent.metadata, files))
+    notes: dict[str, Any] = {"fork": point.chat_name, "message": point.at}
+    pointing = tuple(_pointing(draft, files))
+    if files.leave_parent:
+        notes["left"] = [_left(change, draft.parent.chat) for change in pointing]
+    else:
+        changes.extend(pointing)
     return Plan(
         kind=point.kind,
         chat=files.address,
         changes=tuple(changes),
         commit=commit,
         unchanged=files.read,
-        notes={"fork": point.chat_name, "message": point.at},
+        notes=notes,
     )
+
+
+def _pointing(draft: Draft, files: ForkFiles) -> Iterator[EditFile]:
+    """Yield what makes others point to the fork."""
+    if files.group is not None:
+        # First of all: SillyTavern cannot open a group chat that its group does not list.
+        yield group_entry(files.group, draft.point.chat_name)
+    yield parent_change(draft.point, draft.parent.metadata, files)
+
+
+def _left(change: EditFile, parent: Chat) -> dict[str, Any]:
+    """Return, as the log has an edit, what the page will write and what would take that back."""
+    by_line: dict[int | None, list[Edit]] = {}
+    for each in change.edits:
+        by_line.setdefault(each.line, []).append(each.edit)
+    inverse: list[LineEdit] = []
+    for line, edits in by_line.items():
+        # A group has been told nothing yet, whatever else is in its file.
+        text = '{"chats":[]}' if line is None else to_text(parent.line_bytes(line))
+        inverse += (LineEdit(line, edit) for edit in apply_edits(text, edits).inverse)
+    return {"do": "edit", "path": change.path, "role": change.role, "inverse": [each.to_json() for each in inverse]}
 
 
 def group_entry(path: str, chat_name: str) -> EditFile:

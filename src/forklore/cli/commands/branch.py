@@ -28,6 +28,7 @@ def branch(
     swipe: int | None,
     wait: float | None,
     show_last_scene: bool,
+    leave_parent: bool,
     dry_run: bool,
 ) -> Answer:
     """Make a branch.
@@ -37,7 +38,11 @@ def branch(
     invocation.making = "branch"
     forklore = invocation.open()
     if dry_run:
-        planned = forklore.plan("branch", chat, at=at, swipe=swipe, show_last_scene=show_last_scene)
+        planned = forklore.plan(
+            "branch", chat, at=at, swipe=swipe, show_last_scene=show_last_scene, leave_parent=leave_parent
+        )
         return Answer(planned, lambda: render.dry_run(planned))
-    made = forklore.branch(chat, at=at, swipe=swipe, wait=wait, show_last_scene=show_last_scene)
+    made = forklore.branch(
+        chat, at=at, swipe=swipe, wait=wait, show_last_scene=show_last_scene, leave_parent=leave_parent
+    )
     return Answer(made, lambda: render.fork(made))

@@ -28,6 +28,7 @@ def checkpoint(
     name: str | None,
     wait: float | None,
     show_last_scene: bool,
+    leave_parent: bool,
     dry_run: bool,
 ) -> Answer:
     """Make a checkpoint.
@@ -37,7 +38,11 @@ def checkpoint(
     invocation.making = "checkpoint"
     forklore = invocation.open()
     if dry_run:
-        planned = forklore.plan("checkpoint", chat, at=at, name=name, show_last_scene=show_last_scene)
+        planned = forklore.plan(
+            "checkpoint", chat, at=at, name=name, show_last_scene=show_last_scene, leave_parent=leave_parent
+        )
         return Answer(planned, lambda: render.dry_run(planned))
-    made = forklore.checkpoint(chat, at=at, name=name, wait=wait, show_last_scene=show_last_scene)
+    made = forklore.checkpoint(
+        chat, at=at, name=name, wait=wait, show_last_scene=show_last_scene, leave_parent=leave_parent
+    )
     return Answer(made, lambda: render.fork(made))

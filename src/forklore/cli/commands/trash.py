@@ -7,15 +7,7 @@ import click
 from forklore.cli import render
 from forklore.cli.command import Answer, Invocation, command
 from forklore.cli.terminal import ask
-from forklore.errors import BadRequest, ForkloreError, Kind
-
-
-class ConfirmationNeeded(ForkloreError):
-    """What cannot be taken back is done only after a clear yes."""
-
-    code = "CONFIRMATION_NEEDED"
-    kind = Kind.BLOCKED
-    action = "Say --yes if you mean it. Nothing was changed."
+from forklore.errors import BadRequest, ConfirmationNeeded
 
 
 @command(examples=("forklore trash", "forklore trash --empty --older-than 30"))
@@ -36,6 +28,8 @@ def trash(invocation: Invocation, *, empty: bool, older_than: float | None, yes:
         return Answer(shown, lambda: render.trash(shown))
     question = f"Delete for good what has been in the trash for {older_than:g} days?"
     if not yes and (invocation.json or not ask(question)):
-        raise ConfirmationNeeded("What is deleted for good cannot be undone.")
+        raise ConfirmationNeeded(
+            "What is deleted for good cannot be undone.", action="Say --yes if you mean it. Nothing was changed."
+        )
     emptied = forklore.empty_trash(older_than)
     return Answer(emptied, lambda: render.emptied(emptied))

@@ -6,18 +6,20 @@ import click
 
 from forklore.cli import render
 from forklore.cli.command import Answer, Invocation, command
+from forklore.cli.options import leave_parent_option
 
 
 @command(examples=("forklore undo", "forklore undo 20251102-191408-123456-a1b2"))
 @click.argument("operation", metavar="[OPERATION]", required=False)
-def undo(invocation: Invocation, operation: str | None) -> Answer:
+@leave_parent_option
+def undo(invocation: Invocation, operation: str | None, *, leave_parent: bool) -> Answer:
     """Take an operation back.
 
     Without OPERATION it is the latest one. The fork goes to the trash, and what points to it is taken out of its
     parent. It is refused when the fork has gone on or was forked itself.
     """
     forklore = invocation.open()
-    undone = forklore.undo(operation)
+    undone = forklore.undo(operation, leave_parent=leave_parent)
 
     def words() -> str:
         taken_back = next(one for one in forklore.log().operations if one.id == undone.undone)

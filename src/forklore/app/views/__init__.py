@@ -1,0 +1,58 @@
+"""What only a page needs: each view is a module here, and a method of ``Views``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from forklore.app.means import Means
+from forklore.app.views.layout import LayoutShown, show_layout
+from forklore.app.views.messages import MessagesShown, show_messages
+from forklore.app.views.overview import Overview, show_overview
+from forklore.app.views.preview import Preview, show_preview
+from forklore.app.views.recap import RecapShown, show_recap
+from forklore.app.views.where import Where, show_where
+
+
+class Views:
+    """The views of one workspace; nothing is changed by looking."""
+
+    def __init__(self, means: Means) -> None:
+        """Look at the workspace of *means*."""
+        self._means = means
+
+    def overview(self, open_chat: str | None = None) -> Overview:
+        """Return every story with its health, the latest first; *open_chat* is open in SillyTavern."""
+        return show_overview(self._means, open_chat)
+
+    def layout(self, chat: str) -> LayoutShown:
+        """Return the drawing of the story that *chat* belongs to."""
+        return show_layout(self._means.workspace.resolve(chat), self._means)
+
+    def messages(self, chat: str, start: int = 0, count: int = 50) -> MessagesShown:
+        """Return *count* messages from *start* on, each with whether a fork may be made there."""
+        return show_messages(self._means.workspace.resolve(chat), self._means, start=start, count=count)
+
+    def recap(self, chat: str, at: int) -> RecapShown:
+        """Return what the recaps say at a message."""
+        return show_recap(self._means.workspace.resolve(chat), self._means, at=at)
+
+    def preview(
+        self,
+        kind: str,
+        chat: str,
+        *,
+        at: int | None = None,
+        name: str | None = None,
+        swipe: int | None = None,
+        show_last_scene: bool = False,
+    ) -> Preview:
+        """Return what a fork would come to; raises ``ForkBlocked`` when it would be refused."""
+        address = self._means.workspace.resolve(chat)
+        return show_preview(kind, address, self._means, at=at, name=name, swipe=swipe, show_last_scene=show_last_scene)
+
+    def where(self, chat: str, at: Sequence[int]) -> Where:
+        """Return whether a fork may be made at each of some messages."""
+        return show_where(self._means.workspace.resolve(chat), self._means, at=at)
+
+
+__all__ = ["LayoutShown", "MessagesShown", "Overview", "Preview", "RecapShown", "Views", "Where"]

@@ -1,0 +1,91 @@
+"""Who may speak to the service: tokens that outlive it, kept as digests; and the code that earns one.
+
+A token stands nowhere but in the browser that got it. Its SHA-256 is kept in ``.forklore/access.json``, with the origin
+it was given to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from forklore.disk.disk import Disk
+from forklore.disk.failures import refusal_of
+from forklore.disk.lock import workspace_lock
+from forklore.disk.operation_folder import FOLDER
+
+_TOKENS = Path(FOLDER) / "access.json"
+_CODE = Path("extensions") / "forklore" / "pairing.json"
+_WAIT_SECONDS = 5.0
+_MOST = 50  # browsers that are paired at a time; the oldest gives way
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A browser that was let in."""
+
+    hash: str
+    origin: str
+    made: str
+    purpose: str = "extension"
+
+
+def read_tokens(root: Path) -> tuple[Token, ...]:
+    """Return every token of a workspace; what cannot be read opens nothing."""
+    try:
+        stored = json.loads((root / _TOKENS).read_bytes())["tokens"]
+        return tuple(Token(each["hash"], each["origin"], each["made"]) for each in stored)
+    except (OSError, ValueError, TypeError, KeyError):
+        return ()
+
+
+def add_token(root: Path, token: Token, disk: Disk | None = None) -> None:
+    """Keep a token."""
+    with workspace_lock(root, what="pairing", wait=_WAIT_SECONDS):
+        _write(root, (*read_tokens(root), token)[-_MOST:], disk or Disk())
+
+
+def remove_tokens(root: Path, disk: Disk | None = None) -> None:
+    """Forget every token: no browser that was paired is let in any more."""
+    if (root / _TOKENS).exists():
+        with workspace_lock(root, what="pairing", wait=_WAIT_SECONDS):
+            (disk or Disk()).remove(root / _TOKENS)
+
+
+def read_code(root: Path) -> str | None:
+    """Return the code that the extension was installed with, None when it is spent."""
+    try:
+        stored: Any = json.loads((root / _CODE).read_bytes())
+    except (OSError, ValueError):
+        return None
+    code = stored.get("code") if isinstance(stored, dict) else None
+    return code if isinstance(code, str) and code else None
+
+
+def spend_code(root: Path) -> None:
+    """Remove the code, so that it works once."""
+    (root / _CODE).unlink(missing_ok=True)
+
+
+def _write(root: Path, tokens: Sequence[Token], disk: Disk) -> None:
+    path = root / _TOKENS
+    new = path.with_name(f"access.{os.getpid()}.new")
+    try:
+        with suppress(FileNotFoundError):
+            disk.remove(new)
+        descriptor = disk.create(new)
+        try:
+            text = json.dumps({"tokens": [asdict(token) for token in tokens]}, indent=2)
+            disk.write(descriptor, text.encode() + b"\n")
+            disk.sync(descriptor)
+        finally:
+            os.close(descriptor)
+        disk.replace(new, path)
+        disk.sync_folder(path.parent)
+    except OSError as error:
+        raise refusal_of(error.errno)(f"The pairing cannot be kept ({error.strerror or error}).") from error

@@ -1,0 +1,268 @@
+/** The service: one function to ask it, one kind of problem, one stream of events. */
+import { remembered, serviceAddress } from './settings.js';
+
+/** @typedef {{code: string, severity: string, message: string, action: string, details: string, repairs: string[]}} Finding */
+
+/** What the service refused, with what to do about it. */
+export class Problem extends Error {
+    /** @param {{status?: number, code?: string, kind?: string, detail?: string, action?: string, findings?: Finding[]}} told */
+    constructor(told) {
+        super(told.detail || told.code || 'Something went wrong.');
+        this.status = told.status ?? 0;
+        this.code = told.code ?? 'UNKNOWN';
+        this.kind = told.kind ?? 'bug';
+        this.action = told.action ?? '';
+        this.findings = told.findings ?? [];
+    }
+}
+
+/** @typedef {'unknown' | 'connected' | 'unpaired' | 'away'} State */
+
+/** Nobody answers, or nobody lets us in. */
+export class Away extends Error {
+    /** @param {State} state */
+    constructor(state) {
+        super(state);
+        this.state = state;
+    }
+}
+
+const ASK_MS = 30_000;
+const FIRST_RETRY_MS = 1_000;
+const LAST_RETRY_MS = 15_000;
+
+/** @type {Map<string, Set<(data: any) => void>>} */
+const listeners = new Map();
+
+/** @type {State} */
+let state = 'unknown';
+let version = '';
+/** @type {AbortController | null} */
+let stream = null;
+/** @type {Promise<void> | null} */
+let connecting = null;
+let wake = () => {};
+
+/** @returns {{state: State, version: string}} */
+export const connection = () => ({ state, version });
+
+/**
+ * Hear an event of the service, or `state` when the connection changes.
+ * @param {string} event
+ * @param {(data: any) => void} listener
+ * @returns {() => void} what stops it
+ */
+export function on(event, listener) {
+    const all = listeners.get(event) ?? new Set();
+    listeners.set(event, all.add(listener));
+    return () => all.delete(listener);
+}
+
+/** @param {string} event @param {any} data */
+function tell(event, data) {
+    for (const listener of [...(listeners.get(event) ?? [])]) {
+        try {
+            listener(data);
+        } catch (error) {
+            console.error('[Forklore]', error);
+        }
+    }
+}
+
+/** @param {State} next */
+function become(next) {
+    if (next !== state) {
+        state = next;
+        tell('state', state);
+    }
+}
+
+const tokenKey = () => `forklore.token ${serviceAddress()}`;
+
+/**
+ * Ask the service. Nothing that is not JSON ever comes back.
+ * @param {'GET' | 'POST' | 'DELETE'} method
+ * @param {string} path
+ * @param {{query?: Record<string, any>, body?: any, job?: string, timeout?: number}} [options]
+ * @returns {Promise<any>} throws `Problem` or `Away`
+ */
+export async function ask(method, path, { query = {}, body, job, timeout = ASK_MS } = {}) {
+    const url = new URL(`${serviceAddress()}/api/${path}`);
+    for (const [key, value] of Object.entries(query)) {
+        for (const each of Array.isArray(value) ? value : [value]) {
+            if (each !== null && each !== undefined) {
+                url.searchParams.append(key, String(each));
+            }
+        }
+    }
+    /** @type {Record<string, string>} */
+    const headers = {};
+    const token = localStorage.getItem(tokenKey());
+    if (token) {
+        headers.Authorization = `Bearer ${token}`;
+    }
+    if (body !== undefined) {
+        headers['Content-Type'] = 'application/json';
+    }
+    if (job) {
+        headers['X-Forklore-Job'] = job;
+    }
+    /** @type {Response} */
+    let response;
+    try {
+        response = await fetch(url, {
+            method,
+            headers,
+            body: body === undefined ? undefined : JSON.stringify(body),
+            signal: timeout ? AbortSignal.timeout(timeout) : undefined,
+            credentials: 'omit',
+            cache: 'no-store',
+        });
+    } catch (error) {
+        if (error instanceof DOMException && error.name === 'TimeoutError') {
+            throw new Problem({ code: 'TIMEOUT', kind: 'busy', detail: 'The service did not answer in time.' });
+        }
+        become('away');
+        throw new Away('away');
+    }
+    const answer = await response.json().catch(() => ({}));
+    if (response.ok) {
+        return answer;
+    }
+    if (response.status === 401) {
+        become('unpaired');
+        throw new Away('unpaired');
+    }
+    throw new Problem({ status: response.status, ...answer });
+}
+
+/** @param {string} path @param {Record<string, any>} [query] */
+export const look = (path, query) => ask('GET', path, { query });
+
+/** @param {string} path @param {any} body @param {{job?: string, timeout?: number}} [options] */
+export const change = (path, body, options) => ask('POST', path, { body, ...options });
+
+// --- coming in ---------------------------------------------------------------------------------------------------
+
+/**
+ * Get a token with the code that lies in our folder, or with a password.
+ * @param {string} [password]
+ * @returns {Promise<boolean>}
+ */
+export async function pair(password) {
+    /** @type {Record<string, string>} */
+    const key = {};
+    if (password) {
+        key.password = password;
+    } else {
+        const response = await fetch(new URL('pairing.json', import.meta.url), { cache: 'no-store' }).catch(() => null);
+        const found = response?.ok ? await response.json().catch(() => null) : null;
+        if (!found?.code) {
+            return false;
+        }
+        key.code = found.code;
+    }
+    const answer = await change('pair', key);
+    localStorage.setItem(tokenKey(), answer.token);
+    return true;
+}
+
+/** Keep a connection for as long as the page lives; ask again now when there is none. */
+export function connect() {
+    wake();
+    connecting ??= stayConnected().finally(() => {
+        connecting = null;
+    });
+}
+
+/** Begin anew: the address or the token has changed. */
+export function reconnect() {
+    stream?.abort();
+    connect();
+}
+
+async function stayConnected() {
+    let wait = FIRST_RETRY_MS;
+    for (;;) {
+        try {
+            await listenOnce(() => {
+                wait = FIRST_RETRY_MS;
+            });
+        } catch (error) {
+            if (error instanceof Away) {
+                become(error.state);
+            } else if (error instanceof Problem) {
+                become('unpaired');
+            } else {
+                become('away');
+            }
+        }
+        await new Promise((resolve) => {
+            const timer = setTimeout(resolve, wait);
+            wake = () => {
+                clearTimeout(timer);
+                resolve(undefined);
+            };
+        });
+        wait = Math.min(wait * 2, LAST_RETRY_MS);
+    }
+}
+
+/** @param {() => void} connected */
+async function listenOnce(connected) {
+    const health = await ask('GET', 'health', { timeout: 5_000 });
+    version = String(health.version ?? '');
+    if (!localStorage.getItem(tokenKey()) && !(await pair())) {
+        throw new Away('unpaired');
+    }
+    stream = new AbortController();
+    const response = await openStream(stream.signal);
+    connected();
+    become('connected');
+    try {
+        await readEvents(/** @type {ReadableStream<Uint8Array>} */ (response.body));
+    } catch {
+        // It broke off, which is the same as an end.
+    }
+    become('away');
+}
+
+/** @param {AbortSignal} signal @returns {Promise<Response>} */
+async function openStream(signal) {
+    const headers = { Authorization: `Bearer ${localStorage.getItem(tokenKey())}` };
+    const response = await fetch(`${serviceAddress()}/api/events`, { headers, signal, credentials: 'omit' });
+    if (response.ok && response.body) {
+        return response;
+    }
+    if (response.status === 401 || response.status === 403) {
+        localStorage.removeItem(tokenKey());
+        if (await pair()) {
+            return openStream(signal);
+        }
+    }
+    throw new Away('unpaired');
+}
+
+/** @param {ReadableStream<Uint8Array>} body */
+async function readEvents(body) {
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    for (;;) {
+        const { done, value } = await reader.read();
+        if (done) {
+            return;
+        }
+        const parts = (text + value).split('\n\n');
+        text = parts.pop() ?? '';
+        for (const part of parts) {
+            const event = /^event: (.*)$/m.exec(part)?.[1];
+            const data = /^data: (.*)$/m.exec(part)?.[1];
+            if (event && data) {
+                tell(event, JSON.parse(data));
+            }
+        }
+    }
+}
+
+/** Forks that SillyTavern made while nobody could isolate them. */
+export const meanwhile = remembered('meanwhile');

@@ -1,0 +1,130 @@
+/** Slash commands: SillyTavern's own two make our forks, and three of ours. */
+import * as api from './api.js';
+import { makeFork } from './creating.js';
+import { choose, element, heading, notice, showProblem } from './dialogs.js';
+import { onChatChanged } from './opening.js';
+import * as st from './sillytavern.js';
+import { t } from './strings.js';
+
+export function startCommands() {
+    const { SlashCommandParser } = st.context();
+    take(SlashCommandParser.commands['branch-create'], (args, text) =>
+        makeFork({ kind: 'branch', at: messageNumber(args.mesId ?? args.mesid ?? text) }),
+    );
+    take(SlashCommandParser.commands['checkpoint-create'], (args, text) =>
+        makeFork({ kind: 'checkpoint', at: messageNumber(args.mesId ?? args.mesid), name: typeof text === 'string' ? text : '' }),
+    );
+    add('recap-checkpoint-status', 'Tells whether the open checkpoint is as it was recorded.', status);
+    add('forklore-check', 'Tells whether a fork can be made at a message, the last one by default.', check);
+    add('forklore-undo', 'Takes the latest operation of Forklore back.', undo);
+}
+
+/**
+ * Let a command of SillyTavern do ours; its help and arguments stay.
+ * @param {any} command
+ * @param {(args: any, text: any) => Promise<string | null>} act
+ */
+function take(command, act) {
+    if (command) {
+        command.callback = async (/** @type {any} */ args, /** @type {any} */ text) => (await act(args, text)) ?? '';
+    }
+}
+
+/** @param {any} given */
+function messageNumber(given) {
+    const last = st.context().chat.length - 1;
+    return given === undefined || given === null || given === '' ? last : Number(given);
+}
+
+/** @param {string} name @param {string} helpString @param {(text: any) => Promise<string>} act */
+function add(name, helpString, act) {
+    const { SlashCommandParser, SlashCommand } = st.context();
+    SlashCommandParser.addCommandObject(
+        SlashCommand.fromProps({
+            name,
+            helpString,
+            returns: 'JSON',
+            callback: async (/** @type {any} */ _args, /** @type {any} */ text) => {
+                try {
+                    return await act(text);
+                } catch (error) {
+                    if (error instanceof api.Problem) {
+                        showProblem(error, `/${name}`);
+                    } else {
+                        notice('warning', t('away_said'));
+                    }
+                    return '';
+                }
+            },
+        }),
+    );
+}
+
+function chatOrStop() {
+    const chat = st.openChat();
+    if (!chat) {
+        throw new api.Problem({ code: 'NO_CHAT', detail: t('no_chat') });
+    }
+    return chat;
+}
+
+async function status() {
+    const answer = await api.look('status', { chat: chatOrStop().address });
+    console.log('=== CHECKPOINT STATUS ===', answer);
+    if (!answer.is_checkpoint) {
+        notice('info', t('not_a_fork'));
+    } else if (answer.lorebook_match && answer.running_recap_version_match) {
+        notice('success', t('valid'));
+    } else {
+        notice('warning', t('not_valid'));
+    }
+    return JSON.stringify(answer);
+}
+
+/** @param {any} text */
+async function check(text) {
+    const at = messageNumber(text);
+    await st.saveChat();
+    const report = await api.look('check', { chat: chatOrStop().address, at });
+    if (report.valid) {
+        notice('success', t('check_ready', { at }));
+    } else {
+        const reasons = report.errors.map((/** @type {any} */ each) => `${each.message} (${each.code})`);
+        notice('warning', [t('check_blocked', { at }), ...reasons].join('\n'));
+    }
+    return JSON.stringify(report);
+}
+
+async function undo() {
+    const { operations } = await api.look('log');
+    const latest = operations.find((/** @type {any} */ each) => !each.undone && each.kind !== 'undo');
+    if (!latest) {
+        notice('info', t('nothing_to_undo'));
+        return '';
+    }
+    const what = `${latest.kind} ${latest.chat}`;
+    const content = element('div', 'forklore-dialog', heading(t('undo_title')), element('p', '', t('undo_question')));
+    content.append(element('p', '', what));
+    if (!(await choose(content, [{ label: t('undo_title'), value: true }]))) {
+        return '';
+    }
+    const isFork = latest.kind === 'checkpoint' || latest.kind === 'branch';
+    const name = latest.chat.slice(latest.chat.indexOf('/') + 1);
+    const chat = chatOrStop();
+    if (isFork && chat.address === latest.chat) {
+        await st.openByName(st.context().chatMetadata.main_chat, chat.groupId);
+    }
+    const book = st.context().chatMetadata.world_info;
+    await st.saveChat();
+    const undone = await api.change('undo', { operation: latest.id, leave_parent: isFork });
+    if (isFork) {
+        await st.forget(name, chat.groupId);
+    }
+    await st.refreshBooks(book);
+    if (!isFork) {
+        await st.reloadChat();
+    }
+    notice('success', t('undone', { what }));
+    onChatChanged();
+    return JSON.stringify(undone);
+}

@@ -1,0 +1,111 @@
+/** What happens to chats and to the service elsewhere is followed: deleted, renamed, away, back. */
+import * as api from './api.js';
+import { isolateQuietly } from './catching.js';
+import { choose, element, heading, notice, showProblem } from './dialogs.js';
+import { onChatChanged, repair } from './opening.js';
+import * as st from './sillytavern.js';
+import { t } from './strings.js';
+
+export function startFollowing() {
+    const events = st.eventTypes;
+    st.eventSource.on(events.CHAT_DELETED, () => void onDeleted());
+    st.eventSource.on(events.GROUP_CHAT_DELETED, () => void onDeleted());
+    if (events.CHAT_RENAMED) {
+        st.eventSource.on(events.CHAT_RENAMED, () => void onRenamed());
+    }
+    st.eventSource.on(events.WORLDINFO_SETTINGS_UPDATED, () => onChatChanged());
+    api.on('state', onState);
+}
+
+// --- the service -------------------------------------------------------------------------------------------------
+
+let wasSaid = false;
+
+/** @param {api.State} state */
+function onState(state) {
+    if (state === 'connected') {
+        if (wasSaid) {
+            wasSaid = false;
+            notice('success', t('back_again'));
+        }
+        void offerMeanwhile();
+    } else if ((state === 'away' || state === 'unpaired') && !wasSaid) {
+        wasSaid = true;
+        notice('warning', state === 'away' ? t('away_said') : t('unpaired_said'));
+    }
+}
+
+async function offerMeanwhile() {
+    const addresses = api.meanwhile.all();
+    if (!addresses.length) {
+        return;
+    }
+    const list = element('ul', '', ...addresses.map((address) => element('li', '', address)));
+    const content = element('div', 'forklore-dialog', heading(t('meanwhile_title')), element('p', '', t('meanwhile')), list);
+    if (!(await choose(content, [{ label: t('isolate_all'), value: true }], { cancel: t('later') }))) {
+        return;
+    }
+    for (const address of addresses) {
+        const chat = st.openChat();
+        if (chat?.address === address) {
+            await repair(chat, 'LEGACY_FORK', 'isolate', t('isolate')).catch(report);
+            api.meanwhile.drop(address);
+        } else {
+            await isolateQuietly(address, address.slice(address.indexOf('/') + 1));
+        }
+    }
+}
+
+// --- chats -------------------------------------------------------------------------------------------------------
+
+/** A chat was deleted in SillyTavern; its lorebook may be left without anybody who names it. */
+async function onDeleted() {
+    try {
+        const { books } = await api.look('cleanup');
+        if (!books.length) {
+            return;
+        }
+        const list = element('ul', '', ...books.map((/** @type {any} */ book) => element('li', '', book.name)));
+        const content = element('div', 'forklore-dialog', heading(t('orphan_title')), element('p', '', t('orphan_question')), list);
+        if (await choose(content, [{ label: t('to_trash'), value: true }])) {
+            const done = await api.change('cleanup', { apply: true });
+            await st.refreshBooks(...done.books.map((/** @type {any} */ book) => book.name));
+            notice('success', t('repaired', { what: t('to_trash') }));
+        }
+    } catch (error) {
+        report(error);
+    }
+}
+
+/** A chat was renamed: whatever names it follows. SillyTavern itself follows in its card or group alone. */
+async function onRenamed() {
+    try {
+        if (!(await st.saveChat())) {
+            return;
+        }
+        let count = 0;
+        for (const finding of (await api.look('doctor')).findings) {
+            const name = ['follow-rename', 'take-over'].find((each) => finding.repairs.includes(each));
+            const isOpen = finding.chat === st.openChat()?.address;
+            if (finding.chat && name && (name === 'follow-rename' || isOpen)) {
+                await api.change('repair', { chat: finding.chat, code: finding.code, with: name });
+                count += 1;
+            }
+        }
+        if (count) {
+            await st.reloadChat();
+            notice('success', t('renamed', { count }));
+        }
+    } catch (error) {
+        report(error);
+    }
+}
+
+/** @param {unknown} error */
+function report(error) {
+    if (error instanceof api.Problem) {
+        showProblem(error, 'Forklore');
+    } else if (!(error instanceof api.Away)) {
+        console.error('[Forklore]', error);
+    }
+}

@@ -1,0 +1,214 @@
+/** Opening a chat: it is verified, the user hears what it is, and what can be done about what is wrong. */
+import * as api from './api.js';
+import { choose, element, findingElement, heading, notice, showProblem } from './dialogs.js';
+import { remembered, settings } from './settings.js';
+import * as st from './sillytavern.js';
+import { ofKind, t } from './strings.js';
+
+/** @typedef {import('./api.js').Finding} Finding */
+
+const QUIET_MS = 300;
+const FRESH_MS = 2_000;
+
+/** Old forks the user has been told of. */
+const told = remembered('legacy-told');
+/** What each chat was last found to have, so that nothing is said twice. @type {Map<string, {when: number, codes: string}>} */
+const verified = new Map();
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
+let announced = '';
+
+export function startOpening() {
+    st.eventSource.on(st.eventTypes.CHAT_CHANGED, onChatChanged);
+    api.on('state', (state) => state === 'connected' && onChatChanged());
+    api.on('findings', ({ chat, ok }) => {
+        if (!ok && chat === st.openChat()?.address) {
+            verifyOpen({ anew: true });
+        }
+    });
+    window.addEventListener('click', onBackToParent, true);
+}
+
+/** However often the chat changes, the one that stays open is verified, and once. */
+export function onChatChanged() {
+    clearTimeout(timer);
+    timer = setTimeout(() => void verifyOpen(), QUIET_MS);
+}
+
+/** @param {{anew?: boolean}} [options] */
+export async function verifyOpen({ anew = false } = {}) {
+    const chat = st.openChat();
+    if (api.connection().state !== 'connected') {
+        return;
+    }
+    if (announced !== (chat?.address ?? '')) {
+        announced = chat?.address ?? '';
+        void api.change('open', { chat: chat?.address ?? null }).catch(() => {});
+    }
+    const known = chat && verified.get(chat.address);
+    if (!chat || (!anew && known && Date.now() - known.when < FRESH_MS)) {
+        return;
+    }
+    verified.set(chat.address, { when: Date.now(), codes: known?.codes ?? '' });
+    try {
+        await verifyChat(chat);
+    } catch (error) {
+        if (!(error instanceof api.Away)) {
+            console.warn('[Forklore]', error);
+        }
+    }
+}
+
+/** @param {st.OpenChat} chat */
+async function verifyChat(chat) {
+    const answer = await api.look('verify', { chat: chat.address });
+    if (!st.isStillOpen(chat)) {
+        return;
+    }
+    const findings = answer.findings.filter((/** @type {Finding} */ finding) => !wasTold(finding, chat.address));
+    const codes = findings.map((/** @type {Finding} */ finding) => finding.code).join();
+    const before = verified.get(chat.address)?.codes ?? '';
+    verified.set(chat.address, { when: Date.now(), codes });
+    const { notices } = settings();
+    if (answer.kind !== 'main' && notices === 'all' && !before) {
+        await showLoaded(chat, answer.kind);
+    }
+    if (findings.length && codes !== before && notices !== 'none') {
+        tellFindings(chat, findings);
+    }
+}
+
+/** @param {Finding} finding @param {string} address */
+const wasTold = (finding, address) => finding.code === 'LEGACY_FORK' && told.has(address);
+
+/** @param {st.OpenChat} chat @param {'checkpoint' | 'branch'} kind */
+async function showLoaded(chat, kind) {
+    const record = (await api.look('status', { chat: chat.address })).checkpoint_state;
+    if (!record || record.chat_id !== chat.name || !st.isStillOpen(chat)) {
+        return;
+    }
+    const scene = record.has_scene_break ? record.scene_break_name || t('unnamed_scene') : '';
+    const lines = [scene ? t('scene', { name: scene }) : t('chat', { name: chat.name })];
+    if (record.running_recap_version !== null && record.running_recap_version !== undefined) {
+        lines.push(t('running', { version: record.running_recap_version, scenes: record.running_recap_scene_count ?? 0 }));
+    }
+    if (record.combined_recap_message_count) {
+        lines.push(t('combined', { count: record.combined_recap_message_count }));
+    }
+    lines.push(t('created', { when: new Date(record.timestamp).toLocaleString() }));
+    notice('info', lines.join('\n'), ofKind('loaded', kind), { timeOut: 5_000 });
+}
+
+/** @param {st.OpenChat} chat @param {Finding[]} findings */
+function tellFindings(chat, findings) {
+    if (findings.some((finding) => finding.severity === 'error' || finding.code === 'LEGACY_FORK')) {
+        void showFindings(chat, findings);
+        return;
+    }
+    const text = [...findings.map((finding) => finding.message), t('findings_more')].join('\n');
+    notice('warning', text, t('findings_title'), { onclick: () => void showFindings(chat, findings) });
+}
+
+// --- repairs -----------------------------------------------------------------------------------------------------
+
+let isShown = false;
+
+/** @param {st.OpenChat} chat @param {Finding[]} findings */
+async function showFindings(chat, findings) {
+    if (isShown) {
+        return;
+    }
+    isShown = true;
+    try {
+        const choice = await chooseRepair(chat, findings);
+        for (const finding of findings) {
+            if (finding.code === 'LEGACY_FORK') {
+                told.add(chat.address);
+            }
+        }
+        if (choice && st.isStillOpen(chat)) {
+            await repair(chat, choice.code, choice.repair, choice.does);
+        }
+    } catch (error) {
+        if (error instanceof api.Problem) {
+            showProblem(error, t('findings_title'));
+        } else if (!(error instanceof api.Away)) {
+            throw error;
+        }
+    } finally {
+        isShown = false;
+    }
+}
+
+/** @typedef {{code: string, repair: string, does: string}} Choice */
+
+/** @param {st.OpenChat} chat @param {Finding[]} findings @returns {Promise<Choice | null>} */
+async function chooseRepair(chat, findings) {
+    const content = element('div', 'forklore-dialog', heading(t('findings_title')));
+    /** @type {{label: string, value: Choice}[]} */
+    const buttons = [];
+    for (const finding of findings) {
+        content.append(findingElement(finding));
+        const offered = finding.repairs.length ? await offeredRepairs(chat, finding) : [];
+        for (const { repair: name, does } of offered) {
+            if (!buttons.some(({ value }) => value.repair === name)) {
+                buttons.push({ label: does, value: { code: finding.code, repair: name, does } });
+            }
+        }
+    }
+    return choose(content, buttons, { wide: true });
+}
+
+/** @param {st.OpenChat} chat @param {Finding} finding @returns {Promise<{repair: string, does: string}[]>} */
+async function offeredRepairs(chat, finding) {
+    const offer = await api.look('repair', { chat: chat.address, code: finding.code }).catch(() => null);
+    /** @type {{repair: string, does: string}[]} */
+    const offered = (offer?.repairs ?? []).map((/** @type {any} */ each) => ({
+        repair: each.repair,
+        does: String(each.does).replace(/:? *`[^`]*`$/, ''),
+    }));
+    return offered;
+}
+
+/**
+ * Let the service edit the chat's file: saved before, read anew afterwards.
+ * @param {st.OpenChat} chat
+ * @param {string} code
+ * @param {string} name
+ * @param {string} does
+ */
+async function repair(chat, code, name, does) {
+    if (!(await st.saveChat())) {
+        notice('error', t('not_saved'));
+        return;
+    }
+    const book = st.context().chatMetadata.world_info;
+    if (name === 'isolate' || name === 'share') {
+        await api.change('isolate', { chat: chat.address, share: name === 'share' }, { timeout: 120_000 });
+    } else {
+        await api.change('repair', { chat: chat.address, code, with: name }, { timeout: 120_000 });
+    }
+    await st.refreshBooks(book);
+    if (st.isStillOpen(chat)) {
+        await st.reloadChat();
+        await st.refreshBooks(st.context().chatMetadata.world_info);
+    }
+    notice('success', t('repaired', { what: does }));
+    verified.delete(chat.address);
+    await verifyOpen({ anew: true });
+}
+
+export { repair };
+
+// --- back to the parent ------------------------------------------------------------------------------------------
+
+/** SillyTavern does nothing at all when the parent is gone. @param {MouseEvent} event */
+async function onBackToParent(event) {
+    if (!(event.target instanceof Element) || !event.target.closest('#option_back_to_main')) {
+        return;
+    }
+    const parent = st.context().chatMetadata.main_chat;
+    if (parent && !(await st.chatNames()).includes(parent)) {
+        notice('warning', t('parent_gone', { name: parent }));
+    }
+}

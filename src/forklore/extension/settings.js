@@ -1,0 +1,59 @@
+/** What the user has set for the extension; kept among SillyTavern's own settings. */
+import { context } from './sillytavern.js';
+
+/**
+ * @typedef {object} Settings
+ * @property {string} address where the service is; empty for the host the page came from
+ * @property {'all' | 'problems' | 'none'} notices what is told when a chat opens
+ * @property {'refuse' | 'allow'} whenAway what happens to forks while the service is away
+ */
+
+/** @type {Settings} */
+const DEFAULTS = { address: '', notices: 'all', whenAway: 'refuse' };
+
+/** @returns {Settings} */
+export function settings() {
+    const { extensionSettings } = context();
+    extensionSettings.forklore = { ...DEFAULTS, ...extensionSettings.forklore };
+    return extensionSettings.forklore;
+}
+
+/** @param {Partial<Settings>} changes */
+export function changeSettings(changes) {
+    Object.assign(settings(), changes);
+    context().extensionSettings.forklore = settings();
+    context().saveSettingsDebounced();
+}
+
+/** @returns {string} the address of the service, without a slash at its end */
+export function serviceAddress() {
+    const set = settings().address.trim().replace(/\/+$/, '');
+    if (set) {
+        return /^https?:\/\//.test(set) ? set : `http://${set}`;
+    }
+    return `${location.protocol}//${location.hostname}:7788`;
+}
+
+/**
+ * A small list of texts in the browser's storage.
+ * @param {string} key
+ */
+export function remembered(key) {
+    const name = `forklore.${key}`;
+    /** @returns {string[]} */
+    const all = () => {
+        try {
+            const value = JSON.parse(localStorage.getItem(name) ?? '[]');
+            return Array.isArray(value) ? value.map(String) : [];
+        } catch {
+            return [];
+        }
+    };
+    const write = (/** @type {string[]} */ values) => localStorage.setItem(name, JSON.stringify(values.slice(-500)));
+    return {
+        all,
+        has: (/** @type {string} */ value) => all().includes(value),
+        add: (/** @type {string} */ value) => write([...all().filter((each) => each !== value), value]),
+        drop: (/** @type {string} */ value) => write(all().filter((each) => each !== value)),
+    };
+}

@@ -1,0 +1,233 @@
+/**
+ * The one place that knows SillyTavern's own modules. They are imported whole: a name that an older version lacks is
+ * then undefined instead of an error that would keep the extension from loading.
+ */
+import * as script from '../../../../script.js';
+import * as bookmarks from '../../../bookmarks.js';
+import * as groupChats from '../../../group-chats.js';
+import * as worldInfo from '../../../world-info.js';
+
+/** Everything SillyTavern offers to extensions, as it is now: parts of it go stale when the chat changes. */
+export const context = () => SillyTavern.getContext();
+
+export const { eventSource, event_types: eventTypes } = script;
+
+/**
+ * A chat that is open in the page.
+ * @typedef {object} OpenChat
+ * @property {string} address how Forklore calls it
+ * @property {string} name
+ * @property {string | null} groupId
+ */
+
+/**
+ * @param {string} name
+ * @param {string | null} [groupId]
+ * @returns {string}
+ */
+export function addressOf(name, groupId = groupChats.selected_group ?? null) {
+    if (groupId) {
+        return `group:${groupId}/${name}`;
+    }
+    const character = context().characters[context().characterId];
+    return `${String(character?.avatar ?? '').replace(/\.png$/, '')}/${name}`;
+}
+
+/** @returns {OpenChat | null} */
+export function openChat() {
+    const { groupId, characterId } = context();
+    const name = script.getCurrentChatId();
+    if (!name || (!groupId && characterId === undefined)) {
+        return null;
+    }
+    return { address: addressOf(name, groupId ?? null), name, groupId: groupId ?? null };
+}
+
+/** @param {OpenChat | null} chat */
+export const isStillOpen = (chat) => chat !== null && openChat()?.address === chat.address;
+
+/** Whether a message is being written. */
+export const isGenerating = () =>
+    Boolean(script.is_send_press || groupChats.is_group_generating || document.body.dataset.generating === 'true');
+
+/**
+ * Wait until something holds.
+ * @param {() => boolean} holds
+ * @param {number} milliseconds
+ * @returns {Promise<boolean>} whether it came to hold in time
+ */
+export async function until(holds, milliseconds) {
+    const end = Date.now() + milliseconds;
+    while (!holds()) {
+        if (Date.now() > end) {
+            return false;
+        }
+        await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    return true;
+}
+
+/** What the page has last read from, or written to, the file of the open chat. */
+export const onDisk = { address: '', messages: 0, last: '', saves: 0 };
+
+/** Note that memory and file of the open chat agree now. */
+export function noteOnDisk() {
+    const { chat } = context();
+    onDisk.address = openChat()?.address ?? '';
+    onDisk.messages = chat.length;
+    onDisk.last = String(chat.at(-1)?.send_date ?? '');
+}
+
+/**
+ * Save the open chat.
+ * @returns {Promise<boolean>} whether the server took it
+ */
+export async function saveChat() {
+    if (!(await until(() => !script.isChatSaving, 30_000))) {
+        return false;
+    }
+    const before = onDisk.saves;
+    await script.saveChatConditional();
+    return onDisk.saves > before;
+}
+
+/** Read the open chat anew from its file. */
+export const reloadChat = () => script.reloadCurrentChat();
+
+/**
+ * @param {string} name
+ * @param {string | null} groupId
+ */
+export async function openByName(name, groupId) {
+    if (groupId) {
+        await groupChats.openGroupChat(groupId, name);
+    } else {
+        await script.openCharacterChat(name);
+    }
+}
+
+/**
+ * Let the page know a lorebook that came, went or changed on disk.
+ * @param {...(string | null | undefined)} names
+ */
+export async function refreshBooks(...names) {
+    for (const name of names) {
+        if (name) {
+            worldInfo.worldInfoCache.delete(name);
+        }
+    }
+    await worldInfo.updateWorldInfoList();
+}
+
+/**
+ * Make the open chat point to a fork: link, map and group entry, all in memory, then saved as SillyTavern saves.
+ * @param {{kind: string, name: string, lorebook: string | null, groupId: string | null}} fork
+ * @param {any} message the message it was made at
+ * @returns {Promise<boolean>} whether it was saved
+ */
+export async function pointTo({ kind, name, lorebook, groupId }, message) {
+    const { chat, chatMetadata, groups } = context();
+    if (typeof message.extra !== 'object' || message.extra === null) {
+        message.extra = {};
+    }
+    if (kind === 'checkpoint') {
+        message.extra.bookmark_link = name;
+    } else {
+        message.extra.branches = [...(Array.isArray(message.extra.branches) ? message.extra.branches : []), name];
+    }
+    if (lorebook) {
+        const own = (chatMetadata.auto_recap ??= {});
+        const map = typeof own === 'object' ? (own.checkpoint_lorebook_map ??= {}) : null;
+        if (map && typeof map === 'object') {
+            map[name] = lorebook;
+        }
+    }
+    const group = groups.find((/** @type {any} */ each) => each.id === groupId);
+    if (group && !group.chats.includes(name)) {
+        group.chats.push(name);
+        await groupChats.editGroup(group.id, true, false);
+    }
+    if (kind === 'checkpoint') {
+        bookmarks.updateBookmarkDisplay($(`#chat .mes[mesid="${chat.indexOf(message)}"]`), name);
+    }
+    return saveChat();
+}
+
+/**
+ * Take out of the open chat whatever points to a fork that is no more.
+ * @param {string} name
+ * @param {string | null} groupId
+ */
+export async function forget(name, groupId) {
+    const { chat, chatMetadata, groups } = context();
+    for (const message of chat) {
+        for (const extra of [message.extra, ...(message.swipe_info ?? []).map((/** @type {any} */ each) => each?.extra)]) {
+            if (extra?.bookmark_link === name) {
+                delete extra.bookmark_link;
+            }
+            if (Array.isArray(extra?.branches) && extra.branches.includes(name)) {
+                extra.branches = extra.branches.filter((/** @type {string} */ each) => each !== name);
+            }
+        }
+    }
+    delete chatMetadata.auto_recap?.checkpoint_lorebook_map?.[name];
+    const group = groups.find((/** @type {any} */ each) => each.id === groupId);
+    if (group?.chats.includes(name)) {
+        group.chats.splice(group.chats.indexOf(name), 1);
+        await groupChats.editGroup(group.id, true, false);
+    }
+    await saveChat();
+    document.querySelectorAll('#chat .mes').forEach((element) => {
+        if (element.getAttribute('bookmark_link') === name) {
+            element.removeAttribute('bookmark_link');
+        }
+    });
+}
+
+/** The settings that ST-Auto-Recap keeps for each chat, by the chat's name. */
+const PER_CHAT = ['chats_enabled', 'chat_profiles', 'chat_sticky_presets', 'chat_strip_patterns'];
+
+/**
+ * Let a fork have what its parent has outside the files: settings by chat name, and the itemised prompts.
+ * @param {string} parent
+ * @param {string} fork
+ */
+export async function passOn(parent, fork) {
+    const { extensionSettings, saveSettingsDebounced } = context();
+    const settings = extensionSettings.auto_recap_memory ?? {};
+    let changed = false;
+    for (const key of PER_CHAT) {
+        const known = settings[key];
+        if (known && typeof known === 'object' && Object.hasOwn(known, parent) && !Object.hasOwn(known, fork)) {
+            known[fork] = structuredClone(known[parent]);
+            changed = true;
+        }
+    }
+    if (changed) {
+        saveSettingsDebounced();
+    }
+    await script.saveItemizedPrompts?.(fork);
+}
+
+/** What SillyTavern does by itself, for when the service is away and the user allows it. */
+export const native = {
+    /** @param {number} at @param {string | null} [name] */
+    checkpoint: (at, name = null) => bookmarks.createNewBookmark(at, { forceName: name }),
+    /** @param {number} at @param {number | null} [swipe] */
+    branch: (at, swipe = null) => bookmarks.branchChat(at, { swipeId: swipe }),
+};
+
+/** @returns {Promise<string[]>} the names of the chats beside the open one */
+export async function chatNames() {
+    const { groupId, groups, characters, characterId } = context();
+    if (groupId) {
+        return [...(groups.find((/** @type {any} */ each) => each.id === groupId)?.chats ?? [])];
+    }
+    const response = await fetch('/api/characters/chats', {
+        method: 'POST',
+        headers: context().getRequestHeaders(),
+        body: JSON.stringify({ avatar_url: characters[characterId]?.avatar, simple: true }),
+    });
+    const found = response.ok ? await response.json() : {};
+    return Object.values(found).map((/** @type {any} */ each) => String(each.file_name).replace(/\.jsonl$/, ''));
+}

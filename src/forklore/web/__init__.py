@@ -1,0 +1,1 @@
+"""The service: REST and the page, on Litestar and uvicorn. It translates and holds no rule."""

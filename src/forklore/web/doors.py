@@ -1,0 +1,241 @@
+"""The doors: every request is judged before anything is read. A page of somebody else gets nowhere.
+
+A browser carries out what any web page tells it to, also against a service on this machine. So the name we are asked
+by (``Host``) must be one of ours, or a foreign name could be pointed here; the page that asks (``Origin``) must be our
+own or a paired SillyTavern; and whoever asks must show a cookie or a token.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from forklore.formats.json_text import encode, to_bytes
+from forklore.web.access import Access, Bucket
+from forklore.web.problems import PROBLEM_JSON, problem
+
+if TYPE_CHECKING:
+    from litestar.types import ASGIApp, Receive, Send
+
+LARGEST_BODY = 1 << 20
+_AT_ONCE, _PER_SECOND = 600.0, 200.0
+
+_CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "content-security-policy": _CSP,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+_FOR_STRANGERS = {"/api/health", "/api/pair"}
+"""What may be asked without a token: neither tells anything of a story."""
+_CORS = {
+    "access-control-allow-methods": "GET, POST, DELETE",
+    "access-control-allow-headers": "authorization, content-type, x-forklore-job",
+    "access-control-allow-private-network": "true",
+    "access-control-max-age": "600",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """The names and pages that belong to the service."""
+
+    port: int
+    names: frozenset[str]
+    """Host names by which it may be asked."""
+    open_to_network: bool = False
+    """Then every plain address will do: nobody can point an address elsewhere, as he could a name."""
+    origins: frozenset[str] = frozenset()
+    """Pages of SillyTavern that may be paired although they come from another machine."""
+
+    def knows_host(self, host: str) -> bool:
+        """Whether the ``Host`` of a request is one of ours."""
+        name, port = split_host(host)
+        if port != self.port:
+            return False
+        return name in self.names or (self.open_to_network and _is_address(name))
+
+    def may_pair(self, origin: str, host: str) -> bool:
+        """Whether a page of *origin* may try to be paired: it comes from the machine that we are asked on."""
+        page = urlsplit(origin).hostname or ""
+        name = split_host(host)[0]
+        return origin in self.origins or page == name or (_is_loopback(page) and _is_loopback(name))
+
+    @property
+    def cookie(self) -> str:
+        """The cookie's name: browsers keep those of all ports of a host together."""
+        return f"forklore-{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is not let in."""
+
+    status: int
+    code: str
+    detail: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """A request that may come in, and the workspace it may see; None for what tells nothing of one."""
+
+    root: Path | None = None
+    cors_origin: str | None = None
+    """The foreign page that may read the answer."""
+
+
+class Doors:
+    """Judges requests, and gives every answer the headers that keep a page in its place."""
+
+    def __init__(self, app: ASGIApp, house: House, access: Access) -> None:
+        """Stand before *app*."""
+        self._app = app
+        self._house = house
+        self._access = access
+        self._rate = Bucket(_AT_ONCE, _PER_SECOND)
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Judge a request, and pass on what may come in."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        client = scope["client"][0] if scope.get("client") else ""
+        method, path = scope["method"], scope["path"]
+        verdict = self.judge(method, path, headers, client)
+        extra = dict(_HEADERS)
+        if path.startswith("/api"):
+            extra["cache-control"] = "no-store"
+        if isinstance(verdict, Visitor) and verdict.cors_origin:
+            extra |= {"access-control-allow-origin": verdict.cors_origin, "vary": "Origin"}
+
+        async def send_with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                present = {name.lower() for name, _ in message["headers"]}
+                added = [(k.encode(), v.encode()) for k, v in extra.items() if k.encode() not in present]
+                message = {**message, "headers": [*message["headers"], *added]}
+            await send(message)
+
+        if isinstance(verdict, Refusal):
+            await _refuse(verdict, send_with_headers)
+        elif method == "OPTIONS":
+            extra |= _CORS if verdict.cors_origin else {}
+            await send_with_headers({"type": "http.response.start", "status": 204, "headers": []})
+            await send_with_headers({"type": "http.response.body", "body": b"", "more_body": False})
+        else:
+            scope.setdefault("state", {})["root"] = verdict.root
+            await self._app(scope, receive, send_with_headers)
+
+    def judge(self, method: str, path: str, headers: Mapping[str, str], client: str) -> Visitor | Refusal:
+        """Return whether a request may come in; nothing of a story is read for it."""
+        host, origin = headers.get("host", ""), headers.get("origin")
+        foreign = None if origin is None or origin == f"http://{host}" else origin
+        refusal = self._shut(path, headers, client) or self._shut_to_pages_of(foreign, host, path)
+        if refusal is not None:
+            return refusal
+        if method == "OPTIONS" and "access-control-request-method" in headers:
+            return Visitor(cors_origin=foreign)  # a question whether it may ask; it carries no token
+        if not path.startswith("/api") or path in _FOR_STRANGERS:
+            return Visitor(self._of_cookie(headers), foreign)
+        return self._with_a_key(method, headers, origin, foreign)
+
+    def _shut(self, path: str, headers: Mapping[str, str], client: str) -> Refusal | None:
+        """Return why the request goes nowhere, whoever asks."""
+        if not self._house.knows_host(headers.get("host", "")):
+            return Refusal(403, "FOREIGN_HOST", "The service is not asked by one of its names.", _ASK_BY_NAME)
+        if not self._rate.take(client):
+            return Refusal(429, "TOO_MANY_REQUESTS", "Too many requests.", "Wait a moment, then try again.")
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > LARGEST_BODY:
+            return Refusal(413, "TOO_LARGE", f"A request has at most {LARGEST_BODY} bytes.", "Send less.")
+        if "\0" in path or "\\" in path:
+            return Refusal(404, "NOT_FOUND", "There is no such address.", _ASK_BY_NAME)
+        return None
+
+    def _shut_to_pages_of(self, origin: str | None, host: str, path: str) -> Refusal | None:
+        if origin is None or self._access.is_paired(origin):
+            return None
+        if path in _FOR_STRANGERS and self._house.may_pair(origin, host):
+            return None
+        return Refusal(403, "FOREIGN_ORIGIN", "A page of somebody else asks.", _PAIR_FIRST)
+
+    def _with_a_key(
+        self, method: str, headers: Mapping[str, str], origin: str | None, foreign: str | None
+    ) -> Visitor | Refusal:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            root = self._access.of_token(token.strip(), foreign)
+            return Visitor(root, foreign) if root else Refusal(401, "NOT_PAIRED", "The token opens nothing.", _PAIR)
+        root = self._of_cookie(headers)
+        if root is None or foreign is not None:
+            return Refusal(401, "LOGIN_NEEDED", "You are not logged in.", _LOG_IN)
+        site = headers.get("sec-fetch-site", "same-origin")
+        if site not in ("same-origin", "none") or (method not in ("GET", "HEAD") and origin is None):
+            return Refusal(403, "FOREIGN_ORIGIN", "A page of somebody else asks.", _PAIR_FIRST)
+        return Visitor(root)
+
+    def _of_cookie(self, headers: Mapping[str, str]) -> Path | None:
+        session = read_cookie(headers.get("cookie", ""), self._house.cookie)
+        return self._access.of_session(session) if session else None
+
+
+_ASK_BY_NAME = "Use the address that `forklore serve` printed."
+_PAIR_FIRST = "Only Forklore's own page and a paired SillyTavern may ask: `forklore extension install` pairs one."
+_PAIR = "Pair the extension again: `forklore extension install` leaves a new code."
+_LOG_IN = "Open the link that `forklore serve` printed, or start it again for a new one."
+
+
+def read_cookie(header: str, name: str) -> str | None:
+    """Return one cookie of a request."""
+    try:
+        found = SimpleCookie(header).get(name)
+    except CookieError:
+        return None
+    return found.value if found else None
+
+
+def split_host(host: str) -> tuple[str, int]:
+    """Return name and port of a ``Host``; a name nobody has when it is not one."""
+    try:
+        parts = urlsplit(f"//{host}")
+        if parts.username is not None or parts.path or parts.query or parts.fragment:
+            return "", 0
+        return parts.hostname or "", parts.port or 80
+    except ValueError:
+        return "", 0
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_loopback(name: str) -> bool:
+    return name == "localhost" or (_is_address(name) and ipaddress.ip_address(name).is_loopback)
+
+
+async def _refuse(refusal: Refusal, send: Any) -> None:
+    kind = "busy" if refusal.status == 429 else "invalid"
+    told = problem(refusal.status, refusal.code, kind, detail=refusal.detail, action=refusal.action)
+    headers = [(b"content-type", PROBLEM_JSON.encode())]
+    if refusal.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": to_bytes(encode(told)), "more_body": False})

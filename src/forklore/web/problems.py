@@ -1,0 +1,143 @@
+"""Answers and problems: the JSON of the command line, and RFC 9457 for what went wrong."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+from litestar import Request, Response
+from litestar.exceptions import HTTPException
+from litestar.openapi.datastructures import ResponseSpec
+from msgspec import Struct, field
+
+from forklore.errors import BadRequest, FileUnreadable, ForkloreError, Kind
+from forklore.formats.json_text import encode, to_bytes
+
+PROBLEM_JSON = "application/problem+json"
+
+STATUS = {
+    Kind.INVALID: HTTPStatus.UNPROCESSABLE_ENTITY,
+    Kind.BLOCKED: HTTPStatus.CONFLICT,
+    Kind.NOT_FOUND: HTTPStatus.NOT_FOUND,
+    Kind.CONFLICT: HTTPStatus.CONFLICT,
+    Kind.BUSY: HTTPStatus.LOCKED,
+    Kind.DAMAGED: HTTPStatus.UNPROCESSABLE_ENTITY,  # the service is well, the story's file is not
+}
+
+_log = logging.getLogger("forklore.web")
+
+
+class Json(Response[Any]):
+    """JSON written by the standard library: half an emoji and integers of any size survive."""
+
+    def render(self, content: Any, media_type: str, enc_hook: Any = None) -> bytes:
+        """Return the document."""
+        del media_type, enc_hook
+        return to_bytes(encode(content))
+
+
+class Problem(Struct):
+    """What went wrong, and what to do about it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    kind: str
+    action: str
+    findings: list[dict[str, Any]] = field(default_factory=list)
+
+
+def problem(
+    status: int, code: str, kind: str, *, detail: str, action: str, findings: list[dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Return the one shape of everything that goes wrong."""
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": int(status),
+        "detail": detail,
+        "code": code,
+        "kind": kind,
+        "action": action,
+        "findings": findings or [],
+    }
+
+
+def of_error(error: ForkloreError) -> dict[str, Any]:
+    """Return the problem that an error of ours is."""
+    told = error.to_json()["error"]
+    return problem(
+        STATUS[error.kind],
+        told["code"],
+        told["kind"],
+        detail=told["message"],
+        action=told["action"],
+        findings=told["findings"],
+    )
+
+
+def _answer(told: dict[str, Any], headers: dict[str, str] | None = None) -> Response[Any]:
+    return Json(told, status_code=told["status"], media_type=PROBLEM_JSON, headers=headers or {})
+
+
+def on_forklore_error(_request: Request[Any, Any, Any], error: ForkloreError) -> Response[Any]:
+    """Answer what cannot be fulfilled."""
+    return _answer(of_error(error))
+
+
+def on_os_error(_request: Request[Any, Any, Any], error: OSError) -> Response[Any]:
+    """Answer when the system refuses a file."""
+    return _answer(of_error(FileUnreadable.of(error)))
+
+
+def on_http_error(_request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
+    """Answer what Litestar refuses: unknown routes and methods, bodies that do not fit."""
+    if error.status_code == HTTPStatus.BAD_REQUEST:
+        return _answer(of_error(BadRequest(_what_does_not_fit(error), action="Correct the request and try again.")))
+    status = HTTPStatus(error.status_code)
+    kind = "not_found" if status is HTTPStatus.NOT_FOUND else "invalid"
+    told = problem(status, status.name, kind, detail=status.description or status.phrase, action="See the reference.")
+    return _answer(told, dict(error.headers or {}))
+
+
+def on_bug(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    """Answer a bug without telling anything of the story; the traceback is written where the service was started."""
+    _log.error("a bug in %s", request.url.path, exc_info=error)
+    action = "Please report it with the lines that `forklore serve` wrote; nothing of your story needs to be in it."
+    return _answer(
+        problem(500, "BUG", "bug", detail=f"This is a bug in Forklore ({type(error).__name__}).", action=action)
+    )
+
+
+def _what_does_not_fit(error: HTTPException) -> str:
+    extra = error.extra if isinstance(error.extra, list) else []
+    parts = [f"{each.get('key', '')}: {each.get('message', '')}" for each in extra if isinstance(each, dict)]
+    return "; ".join(parts) or error.detail.partition(" for path ")[0] or "The request cannot be read."
+
+
+HANDLERS: dict[Any, Any] = {
+    ForkloreError: on_forklore_error,
+    HTTPException: on_http_error,
+    OSError: on_os_error,
+    Exception: on_bug,
+}
+
+_CAN_GO_WRONG = {
+    401: "No token, or one that opens nothing.",
+    403: "Asked from a foreign page, or by a foreign name of this machine.",
+    404: "There is no such chat, operation or item.",
+    409: "The story is not ready for it, or something changed meanwhile.",
+    413: "The request is too large.",
+    422: "The request makes no sense, or a file of the story is damaged.",
+    423: "Somebody else is changing the workspace.",
+    429: "Too many requests.",
+}
+
+RESPONSES: dict[int, ResponseSpec] = {
+    status: ResponseSpec(Problem, generate_examples=False, description=words, media_type=PROBLEM_JSON)
+    for status, words in _CAN_GO_WRONG.items()
+}
+"""What every route below ``/api`` may answer besides its own answer."""

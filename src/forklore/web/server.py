@@ -1,0 +1,155 @@
+"""Starting and stopping the service."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from forklore.disk.workspace import only_one
+from forklore.errors import BadRequest, ForkloreError, Kind
+from forklore.web.access import Access
+from forklore.web.application import application
+from forklore.web.doors import House
+from forklore.web.service import Service
+
+_SHORTEST_PASSWORD = 8
+_LAST_SECONDS = 30  # for what is being written when the service is told to stop
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class PortTaken(ForkloreError):
+    """Something listens there already."""
+
+    code = "PORT_TAKEN"
+    kind = Kind.CONFLICT
+    action = "Forklore may be running already: look for its window, or choose another port with --port."
+
+
+class PasswordNeeded(BadRequest):
+    """Whoever can reach the machine could reach the stories."""
+
+    code = "PASSWORD_NEEDED"
+    action = f"Set FORKLORE_PASSWORD to at least {_SHORTEST_PASSWORD} characters, or leave --host out."
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Where the service listens, and how to come in."""
+
+    address: str
+    logins: tuple[tuple[Path, str], ...]
+    """For each workspace a link that works once."""
+    open_to_network: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``serve`` tells when it begins."""
+        return {
+            "address": self.address,
+            "workspaces": [{"user": root.name, "folder": str(root), "login": link} for root, link in self.logins],
+        }
+
+
+def serve(
+    roots: Sequence[Path],
+    *,
+    host: str,
+    port: int,
+    password: str | None = None,
+    names: Sequence[str] = (),
+    origins: Sequence[str] = (),
+    poll: bool = False,
+    on_ready: Callable[[Serving], None],
+    on_login: Callable[[str], None],
+) -> None:
+    """Serve until told to stop; *on_ready* hears where, *on_login* of the next link when one was used."""
+    roots = [root.resolve() for root in roots]
+    to_network = not _is_loopback(host)
+    if to_network:
+        if password is None or len(password) < _SHORTEST_PASSWORD:
+            raise PasswordNeeded(f"Everybody who can reach {host} could read and change the stories.")
+        only_one(list(roots))  # a password opens one workspace
+    listening = _listen(host, port)
+    port = listening.getsockname()[1]
+    known = _LOOPBACK | {host.lower(), *(name.lower() for name in names)}
+    if to_network:
+        known |= {socket.gethostname().lower(), f"{socket.gethostname().lower()}.local"}
+    house = House(port, frozenset(known), open_to_network=to_network, origins=frozenset(origins))
+    access, service = Access(roots, password), Service()
+    address = f"http://{_shown(host)}:{port}"
+
+    def link(root: Path) -> str:
+        return f"{address}/login?code={access.new_login(root)}"
+
+    access.on_login = lambda root: on_login(link(root))
+    on_ready(Serving(address, tuple((root, link(root)) for root in roots), to_network))
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    config = uvicorn.Config(
+        application(house, access, service, poll=poll),
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=_LAST_SECONDS,
+    )
+    asyncio.run(_Server(config, service).serve([listening]))
+
+
+class _Server(uvicorn.Server):
+    """Lets streams and waiting work end before it waits for open connections; a signal is a normal end."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._service.stop()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        def stop(number: int, frame: FrameType | None) -> None:
+            self.handle_exit(number, frame)
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise PortTaken(f"The service cannot listen on {host} port {port} ({error.strerror or error}).") from error
+    except OverflowError as error:
+        raise BadRequest(f"{port} is not a port.") from error
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _shown(host: str) -> str:
+    if host in ("0.0.0.0", "::"):  # noqa: S104  # a comparison; listening there needs a password
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host

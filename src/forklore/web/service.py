@@ -1,0 +1,138 @@
+"""What all routes have in common: a workspace for each request, work in threads, news for those who listen."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+
+from forklore.app.open import open_workspace
+from forklore.app.progress import Silent
+from forklore.web.events import Events
+from forklore.web.jobs import Jobs, Together
+from forklore.web.problems import Json
+
+if TYPE_CHECKING:
+    from litestar import Request
+
+    from forklore.app.forklore import Forklore
+
+JOB_HEADER = "x-forklore-job"
+_ASKED_TOGETHER_SECONDS = 0.1
+_READERS, _WRITERS = 12, 16
+
+T = TypeVar("T")
+
+
+class Result(Protocol):
+    """What a use case returns."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON shape of the result."""
+
+
+class Service:
+    """The application of every workspace, as requests reach it."""
+
+    def __init__(self) -> None:
+        """Begin with nothing going on."""
+        self.events = Events()
+        self.jobs = Jobs(self.events)
+        self.open_chats: dict[Path, str | None] = {}
+        """The chat that is open in SillyTavern, as the extension tells."""
+        self._verifications: Together[dict[str, Any]] = Together(_ASKED_TOGETHER_SECONDS)
+        self._verified: dict[tuple[Path, str], dict[str, Any]] = {}
+        self._newest: dict[Path, str] = {}
+        self._newest_lock = threading.Lock()
+        self._readers: CapacityLimiter | None = None
+        self._writers: CapacityLimiter | None = None
+
+    # --- requests -------------------------------------------------------------------------------------------------
+
+    async def look(self, request: Request[Any, Any, Any], act: Callable[[Forklore], Result]) -> Json:
+        """Answer with what *act* returns; it changes nothing."""
+        root, name = root_of(request), request.headers.get(JOB_HEADER)
+        if name is not None:
+            return Json(await self._in_writer(lambda: self._as_job(root, name, act)))
+        return Json(await self._in_reader(lambda: act(open_workspace(root, progress=Silent())).to_json()))
+
+    async def change(self, request: Request[Any, Any, Any], act: Callable[[Forklore], Result]) -> Json:
+        """Answer with what *act* returns, and tell everybody what it did."""
+        root, name = root_of(request), request.headers.get(JOB_HEADER)
+        return Json(await self._in_writer(lambda: self._as_job(root, name, act, tell=True)))
+
+    def _as_job(
+        self, root: Path, name: str | None, act: Callable[[Forklore], Result], *, tell: bool = False
+    ) -> dict[str, Any]:
+        with self.jobs.begin(root, name) as job:
+            forklore = open_workspace(root, progress=job)
+            if tell:
+                self.tell_operations(root, forklore, first=True)
+            try:
+                return act(forklore).to_json()
+            finally:
+                if tell:
+                    self.tell_operations(root, forklore)
+
+    async def verify(self, root: Path, chat: str) -> dict[str, Any]:
+        """Verify a chat, once for all who ask within a moment."""
+        told = await self._verifications.ask((root, chat), lambda: self._in_reader(lambda: _verify(root, chat)))
+        self._verified[root, told["chat"]] = told
+        return told
+
+    async def verify_again(self, root: Path, chat: str) -> None:
+        """Verify a chat that changed on the disk, and tell if the answer is another one."""
+        before = self._verified.get((root, chat), {"findings": []})
+        told = await self.verify(root, chat)
+        if told["findings"] != before["findings"]:
+            self.events.publish(root, "findings", {key: told[key] for key in ("chat", "ok", "findings")})
+
+    # --- news -----------------------------------------------------------------------------------------------------
+
+    def tell_operations(self, root: Path, forklore: Forklore, *, first: bool = False) -> None:
+        """Tell of the operations that nobody was told of yet; what was there at *first* is no news."""
+        with self._newest_lock:
+            newest = self._newest.get(root)
+            if first and newest is not None:
+                return
+            new = list(
+                takewhile(lambda operation: newest is None or operation.id > newest, forklore.newest_operations())
+            )
+            self._newest[root] = new[0].id if new else newest or ""
+        if not first:
+            for operation in reversed(new):
+                told = {"id": operation.id, "kind": operation.kind, "chat": operation.chat, "when": operation.when}
+                self.events.publish(root, "operation", told)
+
+    def tell_new_operations(self, root: Path) -> None:
+        """Tell of what somebody else did in the workspace."""
+        self.tell_operations(root, open_workspace(root, progress=Silent()), first=root not in self._newest)
+
+    def stop(self) -> None:
+        """End what waits, finish what is being written, and let every stream end."""
+        self.jobs.stop()
+        self.events.stop()
+
+    # --- threads --------------------------------------------------------------------------------------------------
+
+    async def _in_reader(self, work: Callable[[], T]) -> T:
+        self._readers = self._readers or CapacityLimiter(_READERS)
+        return await to_thread.run_sync(work, limiter=self._readers)
+
+    async def _in_writer(self, work: Callable[[], T]) -> T:
+        self._writers = self._writers or CapacityLimiter(_WRITERS)
+        return await to_thread.run_sync(work, limiter=self._writers)
+
+
+def root_of(request: Request[Any, Any, Any]) -> Path:
+    """Return the workspace that the request's key opens."""
+    root: Path = request.scope["state"]["root"]  # set by the doors
+    return root
+
+
+def _verify(root: Path, chat: str) -> dict[str, Any]:
+    return open_workspace(root, progress=Silent()).verify(chat).to_json()

@@ -1,0 +1,190 @@
+"""What changes on the disk, while somebody listens: debounced, and told as chats and lorebooks.
+
+Where the file system tells of changes we are woken; where it does not (network disks, some phones) we look every few
+seconds. While nobody listens nothing is watched, so that an idle service does nothing at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forklore.disk.operation_folder import FOLDER
+from forklore.disk.workspace import Workspace
+
+if TYPE_CHECKING:
+    from watchdog.events import FileSystemEvent
+    from watchdog.observers.api import BaseObserver
+
+    from forklore.web.service import Service
+
+_FOLDERS = ("chats", "group chats", "groups", "worlds", f"{FOLDER}/operations")
+_QUIET_SECONDS = 0.3
+_LONGEST_SECONDS = 2.0
+_LOOK_SECONDS = 3.0
+_MOST_NAMED, _MOST_VERIFIED = 50, 8
+_CHANGES = {"created", "modified", "moved", "deleted"}
+_SILENT_DISKS = {
+    "9p",
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "drvfs",
+    "fuse",
+    "fuseblk",
+    "sshfs",
+    "vboxsf",
+    "virtiofs",
+}
+
+_log = logging.getLogger("forklore.web")
+
+
+class Watching:
+    """Watches the workspaces that somebody listens to."""
+
+    def __init__(self, service: Service, *, poll: bool = False) -> None:
+        """Tell what is seen through *service*; with *poll*, look every few seconds everywhere."""
+        self._service = service
+        self._poll = poll
+        self._observers: dict[Path, BaseObserver] = {}
+        self._news: dict[Path, _News] = {}
+        service.events.on_first = self.begin
+        service.events.on_last = self.end
+
+    def begin(self, root: Path) -> None:
+        """Watch a workspace."""
+        loop = asyncio.get_running_loop()
+        self._news[root] = news = _News(loop, lambda paths: self._tell(root, paths))
+        threading.Thread(target=self._observe, args=(root, news), daemon=True).start()  # a large folder takes a while
+
+    def _observe(self, root: Path, news: _News) -> None:
+        for polling in (False, True):
+            if not polling and (self._poll or tells_nothing(root)):
+                continue
+            observer = _observer(polling=polling)
+            try:
+                for name in _FOLDERS:
+                    if (root / name).is_dir():
+                        observer.schedule(news, str(root / name), recursive=True)  # type: ignore[arg-type]  # it calls dispatch
+                observer.start()
+            except OSError as error:  # as many folders as the system watches are watched already
+                _log.info("changes are looked for every %s seconds (%s)", _LOOK_SECONDS, error)
+                continue
+            if self._news.get(root) is news:
+                self._observers[root] = observer
+            else:
+                observer.stop()
+            return
+
+    def end(self, root: Path) -> None:
+        """Watch it no more."""
+        self._news.pop(root, None)
+        observer = self._observers.pop(root, None)
+        if observer is not None:
+            threading.Thread(target=observer.stop, daemon=True).start()
+
+    async def _tell(self, root: Path, paths: set[str]) -> None:
+        if not self._service.events.listened_to(root):
+            return
+        told = await asyncio.to_thread(_named, root, paths)
+        if any(path.startswith(f"{FOLDER}/") for path in paths):
+            await asyncio.to_thread(self._service.tell_new_operations, root)
+        if told["chats"] or told["books"] or told["everything"]:
+            self._service.events.publish(root, "changed", told)
+        for chat in told["chats"][:_MOST_VERIFIED]:
+            try:
+                await self._service.verify_again(root, chat)
+            except Exception as error:  # noqa: BLE001  # it may be gone again, or half written: whoever opens it is told
+                _log.debug("%s could not be verified: %s", chat, error)
+
+
+class _News:
+    """Gathers what changed until it has been quiet for a moment."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, tell: Callable[[set[str]], Any]) -> None:
+        self._loop = loop
+        self._tell = tell
+        self._paths: set[str] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._since = 0.0
+        self._telling: set[asyncio.Task[None]] = set()
+
+    def dispatch(self, event: FileSystemEvent) -> None:
+        """Take note of a change; called by the observer's thread."""
+        if event.event_type in _CHANGES and not event.is_directory:
+            paths = {os.fsdecode(path) for path in (event.src_path, event.dest_path) if path}
+            if not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(self._gather, paths)
+
+    def _gather(self, paths: set[str]) -> None:
+        now = self._loop.time()
+        if not self._paths:
+            self._since = now
+        self._paths |= paths
+        if self._timer is not None:
+            self._timer.cancel()
+        due = min(now + _QUIET_SECONDS, self._since + _LONGEST_SECONDS)
+        self._timer = self._loop.call_at(due, self._settle)
+
+    def _settle(self) -> None:
+        paths, self._paths, self._timer = self._paths, set(), None
+        task = self._loop.create_task(self._tell(paths))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+
+def _named(root: Path, paths: set[str]) -> dict[str, Any]:
+    """Return which chats and lorebooks the files are."""
+    chats: set[str] = set()
+    books: set[str] = set()
+    everything = len(paths) > _MOST_NAMED
+    groups: dict[str, str] | None = None
+    for path in () if everything else sorted(paths):
+        place = Path(os.path.relpath(path, root)).as_posix()
+        top, _, rest = place.partition("/")
+        if top == "worlds" and rest.endswith(".json"):
+            books.add(rest.removesuffix(".json"))
+        elif top == "chats" and rest.endswith(".jsonl") and rest.count("/") <= 1:
+            chats.add(rest.removesuffix(".jsonl") if "/" in rest else f"./{rest.removesuffix('.jsonl')}")
+        elif top == "group chats" and rest.endswith(".jsonl"):
+            if groups is None:
+                groups = {chat: group.group_id for group in Workspace(root).groups() for chat in group.chats}
+            name = rest.removesuffix(".jsonl")
+            chats.add(f"group:{groups.get(name, '')}/{name}")
+        elif top == "groups":
+            everything = True
+    return {"chats": sorted(chats), "books": sorted(books), "everything": everything}
+
+
+def _observer(*, polling: bool) -> BaseObserver:
+    if polling:
+        from watchdog.observers.polling import PollingObserver
+
+        return PollingObserver(timeout=_LOOK_SECONDS)
+    from watchdog.observers import Observer
+
+    return Observer(timeout=3600)  # woken by the system; the time is only how long it may sleep
+
+
+def tells_nothing(root: Path, mounts: Path = Path("/proc/mounts")) -> bool:
+    """Whether the file system is one that does not tell of changes made elsewhere."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return False
+    place = str(root.resolve())
+    best, kind = "", ""
+    for line in lines:
+        parts = line.split(" ")
+        point = parts[1].replace("\\040", " ") if len(parts) > 2 else ""
+        if len(point) >= len(best) and (place == point or place.startswith(point.rstrip("/") + "/")):
+            best, kind = point, parts[2]
+    return kind in _SILENT_DISKS or kind.startswith("fuse.")

@@ -1,0 +1,63 @@
+"""Whatever is asked, the answer is one that the OpenAPI document tells of, and never a failure of the service."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.conftest import SAMPLES
+from tests.service.serving import Rest, Served, served
+
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "unsupported_method",
+)
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Served]:
+    root = tmp_path / "hollow_quay"
+    shutil.copytree(SAMPLES / "hollow_quay_legacy_shared", root)
+    with served(root) as service:
+        yield service
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_no_request_finds_a_failure_or_an_answer_that_is_not_told_of(running: Served, tmp_path: Path):
+    folder = running.folder / "extensions" / "forklore"
+    folder.mkdir(parents=True)
+    (folder / "pairing.json").write_text('{"code": "one-time-code"}')
+    token = httpx.post(f"{running.address}/api/pair", json={"code": "one-time-code"}).json()["token"]
+    found = subprocess.run(
+        [
+            *(sys.executable, "-m", "schemathesis.cli", "run", f"{running.address}/api/openapi.json"),
+            *("--header", f"Authorization: Bearer {token}"),
+            *("--checks", ",".join(CHECKS), "--max-examples", "25", "--generation-deterministic"),
+            *("--exclude-path", "/api/events", "--exclude-path", "/api/logout"),
+            *("--rate-limit", "150/s", "--no-color"),
+        ],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout[-8000:]
+
+
+def test_the_document_tells_what_every_route_answers(rest: Callable[[str], Rest]):
+    paths = rest("hollow_quay_clean").get("/openapi.json").json()["paths"]
+    for path, methods in paths.items():
+        for method, operation in methods.items():
+            answers = operation["responses"]
+            assert "400" not in answers
+            if path not in ("/api/events", "/api/logout"):
+                assert answers["200"]["content"]["application/json"]["schema"], (method, path)

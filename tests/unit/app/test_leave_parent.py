@@ -1,0 +1,185 @@
+"""Forks of a chat that is open in SillyTavern's page: new files alone, and an undo that knows what the page wrote."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import forklore
+from forklore.app.forklore import Forklore
+from forklore.testing import stories
+from forklore.testing.sillytavern import HastyDisk, OpenChat
+from forklore.testing.stories import read_workspace, write_workspace
+
+NAME = "Tale"
+SOLO, GROUP = f"Mira/{NAME}", f"group:17/{NAME}"
+BOOK = "Lore"
+
+
+def tale(root: Path, chat: str, *messages: stories.Json, metadata: dict[str, Any] | None = None) -> Forklore:
+    books = {BOOK: stories.lorebook([stories.entry(0, "Mira", "a cook")])}
+    files = stories.solo_files if chat == SOLO else stories.group_files
+    known = {"integrity": "a", "world_info": BOOK, **(metadata or {})}
+    written = files(NAME, known, messages or stories.conversation(6), books=books)
+    return forklore.open(write_workspace(root, written), disk=HastyDisk())
+
+
+def point_to_the_fork(workspace: Forklore, chat: str, made: Any) -> None:
+    """Do what the page does: link, map and group entry, from what it has in memory."""
+    page = OpenChat(workspace.root, chat)
+    name = made.chat.partition("/")[2]
+    extra = page.messages[made.at]["extra"]
+    if made.kind == "checkpoint":
+        extra["bookmark_link"] = name
+    else:
+        extra.setdefault("branches", []).append(name)
+    page.metadata.setdefault("auto_recap", {}).setdefault("checkpoint_lorebook_map", {})[name] = made.lorebook
+    page.write()
+    if chat == GROUP:
+        path = workspace.root / "groups/17.json"
+        group = json.loads(path.read_bytes())
+        group["chats"].append(name)
+        path.write_bytes(stories.pretty(group))
+
+
+KINDS = pytest.mark.parametrize("kind", ["checkpoint", "branch"])
+PLACES = pytest.mark.parametrize("chat", [SOLO, GROUP])
+
+
+@KINDS
+@PLACES
+class TestTheParentIsLeftAlone:
+    def test_only_the_clone_and_the_chat_are_made(self, tmp_path: Path, chat: str, kind: str) -> None:
+        workspace = tale(tmp_path, chat)
+        before = read_workspace(tmp_path)
+
+        made = getattr(workspace, kind)(chat, leave_parent=True)
+
+        after = read_workspace(tmp_path)
+        assert {path: after[path] for path in before} == before
+        assert len(after.keys() - before.keys()) == 2
+        assert made.warnings == ()
+        point_to_the_fork(workspace, chat, made)
+        assert workspace.verify(made.chat).ok
+
+    def test_the_plan_has_no_other_change(self, tmp_path: Path, chat: str, kind: str) -> None:
+        workspace = tale(tmp_path, chat)
+
+        plan = workspace.plan(kind, chat, leave_parent=True).to_json()["plan"]
+
+        assert [change["action"] for change in plan] == ["create", "create"]
+
+    def test_undo_before_the_page_has_written(self, tmp_path: Path, chat: str, kind: str) -> None:
+        workspace = tale(tmp_path, chat)
+        before = read_workspace(tmp_path)
+        getattr(workspace, kind)(chat, at=3, leave_parent=True)
+
+        workspace.undo()
+
+        assert read_workspace(tmp_path) == before
+
+    def test_undo_after_the_page_has_written(self, tmp_path: Path, chat: str, kind: str) -> None:
+        workspace = tale(tmp_path, chat)
+        before = read_workspace(tmp_path)
+        made = getattr(workspace, kind)(chat, at=3, leave_parent=True)
+        point_to_the_fork(workspace, chat, made)
+
+        workspace.undo()
+
+        after = read_workspace(tmp_path)
+        assert {path: json_of(content) for path, content in after.items()} == {
+            path: json_of(content) for path, content in before.items()
+        }
+
+    def test_undo_that_leaves_the_parent_too_takes_the_new_files_alone(
+        self, tmp_path: Path, chat: str, kind: str
+    ) -> None:
+        workspace = tale(tmp_path, chat)
+        made = getattr(workspace, kind)(chat, at=3, leave_parent=True)
+        point_to_the_fork(workspace, chat, made)
+        before = read_workspace(tmp_path)
+
+        workspace.undo(leave_parent=True)
+
+        after = read_workspace(tmp_path)
+        assert {path: before[path] for path in after} == after
+        assert len(before) - len(after) == 2
+
+    def test_what_was_undone_comes_back_and_goes_again(self, tmp_path: Path, chat: str, kind: str) -> None:
+        workspace = tale(tmp_path, chat)
+        made = getattr(workspace, kind)(chat, at=3, leave_parent=True)
+        point_to_the_fork(workspace, chat, made)
+        forked = {path: json_of(content) for path, content in read_workspace(tmp_path).items()}
+        undo = workspace.undo()
+
+        workspace.undo(undo.operation)
+
+        assert {path: json_of(content) for path, content in read_workspace(tmp_path).items()} == forked
+        again = workspace.undo(next(each.id for each in workspace.log().operations if each.undoes == undo.operation))
+        assert again.pending == ()
+        assert not (tmp_path / "worlds" / f"{made.lorebook}.json").exists()
+
+
+def json_of(content: bytes) -> Any:
+    return [json.loads(line) for line in content.split(b"\n") if line.strip()] if b"\n{" in content else content
+
+
+class TestWhatWasThereBefore:
+    def test_the_link_of_an_earlier_checkpoint_comes_back(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path, SOLO)
+        workspace.checkpoint(SOLO, at=3, name="First")
+        made = workspace.checkpoint(SOLO, at=3, name="Second", leave_parent=True)
+        point_to_the_fork(workspace, SOLO, made)
+
+        workspace.undo()
+
+        assert OpenChat(tmp_path, SOLO).messages[3]["extra"]["bookmark_link"] == "First"
+
+    def test_other_entries_of_the_map_stay(self, tmp_path: Path) -> None:
+        known = {"auto_recap": {"checkpoint_lorebook_map": {"Elsewhere": "Other"}}}
+        workspace = tale(tmp_path, SOLO, metadata=known)
+        made = workspace.branch(SOLO, leave_parent=True)
+        point_to_the_fork(workspace, SOLO, made)
+
+        workspace.undo()
+
+        assert OpenChat(tmp_path, SOLO).metadata["auto_recap"] == known["auto_recap"]
+
+    def test_messages_that_came_meanwhile_stay(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path, SOLO)
+        made = workspace.checkpoint(SOLO, leave_parent=True)
+        point_to_the_fork(workspace, SOLO, made)
+        page = OpenChat(tmp_path, SOLO)
+        page.say("Later.")
+        page.write()
+
+        workspace.undo()
+
+        left = OpenChat(tmp_path, SOLO)
+        assert [message["mes"] for message in left.messages] == [message["mes"] for message in page.messages]
+        assert "bookmark_link" not in left.messages[5]["extra"]
+
+    def test_deleting_the_fork_takes_out_what_the_page_wrote(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path, SOLO)
+        before = read_workspace(tmp_path)
+        made = workspace.checkpoint(SOLO, leave_parent=True)
+        point_to_the_fork(workspace, SOLO, made)
+
+        workspace.delete(made.chat)
+
+        after = read_workspace(tmp_path)
+        assert {path: json_of(content) for path, content in after.items()} == {
+            path: json_of(content) for path, content in before.items()
+        }
+
+
+def test_a_large_story_is_staged_ahead_without_the_parent(tmp_path: Path) -> None:
+    workspace = tale(tmp_path, SOLO, *(stories.message("Long. " * 20_000) for _ in range(25)))
+    before = read_workspace(tmp_path)
+
+    made = workspace.checkpoint(SOLO, leave_parent=True)
+
+    after = read_workspace(tmp_path)
+    assert {path: after[path] for path in before} == before
+    assert workspace.verify(made.chat).ok

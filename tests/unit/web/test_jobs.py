@@ -1,0 +1,142 @@
+"""Work is followed and cancelled; a question of many is answered once."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from forklore.app.progress import Cancelled
+from forklore.errors import BadRequest
+from forklore.web.events import Events
+from forklore.web.jobs import JobNotFound, Jobs, Together
+
+ROOT = Path("data/default-user")
+
+
+async def answers(count: int, gap: float, fails: bool = False) -> tuple[list[object], int]:
+    """Ask *count* times with a *gap* between, and return the answers and how often the work was done."""
+    together: Together[int] = Together(0.1)
+    done = 0
+
+    async def work() -> int:
+        nonlocal done
+        done += 1
+        await asyncio.sleep(0.01)
+        if fails:
+            raise BadRequest("no")
+        return done
+
+    async def ask(after: float) -> int:
+        await asyncio.sleep(after)
+        return await together.ask("chat", work)
+
+    asked = [asyncio.create_task(ask(gap * number)) for number in range(count)]
+    got = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 5)
+    return list(got), done
+
+
+@pytest.mark.req(102, 103)
+def test_those_who_ask_within_a_moment_get_one_answer():
+    assert asyncio.run(answers(20, 0.004)) == ([1] * 20, 1)
+
+
+def test_who_asks_later_gets_an_answer_that_is_not_older_than_the_question():
+    got, done = asyncio.run(answers(3, 0.15))
+    assert (got, done) == ([1, 2, 3], 3)
+
+
+def test_an_error_reaches_every_asker():
+    got, done = asyncio.run(answers(5, 0.0, fails=True))
+    assert done == 1
+    assert [type(each) for each in got] == [BadRequest] * 5
+
+
+def test_an_asker_who_gives_up_takes_nobody_along():
+    async def scene() -> int:
+        together: Together[int] = Together(0.05)
+
+        async def work() -> int:
+            await asyncio.sleep(0.02)
+            return 7
+
+        first = asyncio.create_task(together.ask("chat", work))
+        second = asyncio.create_task(together.ask("chat", work))
+        await asyncio.sleep(0.01)
+        first.cancel()
+        return await asyncio.wait_for(second, 5)
+
+    assert asyncio.run(scene()) == 7
+
+
+def test_work_stops_when_it_is_cancelled():
+    jobs = Jobs(Events())
+    with jobs.begin(ROOT, "my-job-1") as job:
+        job.go_on()
+        jobs.cancel(ROOT, "my-job-1")
+        with pytest.raises(Cancelled):
+            job.go_on()
+    with pytest.raises(JobNotFound):
+        jobs.cancel(ROOT, "my-job-1")
+
+
+def test_work_of_another_workspace_cannot_be_cancelled():
+    jobs = Jobs(Events())
+    with jobs.begin(ROOT, "my-job-1"), pytest.raises(JobNotFound):
+        jobs.cancel(Path("data/somebody-else"), "my-job-1")
+
+
+def test_a_job_has_a_name_of_its_own():
+    jobs = Jobs(Events())
+    for name in ("short", "x" * 65, "with blank", "../../etc", ""):
+        with pytest.raises(BadRequest), jobs.begin(ROOT, name):
+            pass
+    with jobs.begin(ROOT, "my-job-1"), pytest.raises(BadRequest), jobs.begin(ROOT, "my-job-1"):
+        pass
+
+
+def test_stopping_cancels_what_runs_and_begins_nothing_more():
+    jobs = Jobs(Events())
+    with jobs.begin(ROOT, None) as job:
+        jobs.stop()
+        with pytest.raises(Cancelled):
+            job.go_on()
+    with pytest.raises(Cancelled), jobs.begin(ROOT, None):
+        pass
+
+
+def test_progress_is_told_under_the_name_of_the_job():
+    async def scene() -> list[str]:
+        events = Events()
+        heard: list[str] = []
+        stream = events.listen(ROOT, ("hello", {}))
+        heard.append(await anext(stream))
+        with Jobs(events).begin(ROOT, "my-job-1") as job:
+            job.step(1, "Validating requirements...")
+            job.note("Half an emoji: \ud83d", good=True)
+            job.advance(5, 10)
+        for _ in range(3):
+            heard.append(await asyncio.wait_for(anext(stream), 5))
+        events.stop()
+        heard += [each async for each in stream]
+        return heard
+
+    hello, step, note, advance, bye = asyncio.run(scene())
+    assert hello == "event: hello\ndata: {}\n\n"
+    assert step == 'event: progress\ndata: {"job":"my-job-1","step":1,"title":"Validating requirements..."}\n\n'
+    assert note == 'event: progress\ndata: {"job":"my-job-1","note":"Half an emoji: \\ud83d","good":true}\n\n'
+    assert '"done":5,"total":10' in advance
+    assert bye == "event: bye\ndata: {}\n\n"
+
+
+def test_a_listener_who_is_too_slow_is_told_to_look_anew():
+    async def scene() -> list[str]:
+        events = Events()
+        stream = events.listen(ROOT, ("hello", {}))
+        await anext(stream)
+        for number in range(1000):
+            events.publish(ROOT, "progress", {"number": number})
+        return [await asyncio.wait_for(anext(stream), 5) for _ in range(501)]
+
+    heard = asyncio.run(scene())
+    assert '"number":499' in heard[499]
+    assert '"everything":true' in heard[500]
