@@ -65,7 +65,8 @@ export function connect() {
   });
   for (const event of NAMES) {
     opened.addEventListener(event, (told) => {
-      const data = JSON.parse(/** @type {MessageEvent<string>} */ (told).data);
+      if (!(told instanceof MessageEvent)) return; // the stream's own "open" has the name of one of ours
+      const data = JSON.parse(told.data);
       if (event === "bye") {
         opened.close();
         retryLater();

@@ -7,27 +7,53 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { button, codeWords, more } from "./parts.js";
 import { findingPart } from "./problems.js";
+import { link } from "./router.js";
 import { known, t } from "./strings.js";
 
 /** @typedef {import("./types.js").Verified} Verified */
 /** @typedef {import("./types.js").Finding} Finding */
+/** @typedef {import("./types.js").Lane} Lane */
 
 /**
  * @param {Verified} verified
+ * @param {Lane | null} lane what the tree says of it: a main chat has no findings, and still its forks may share its book
  * @param {() => void} changed
  * @returns {HTMLElement}
  */
-export function findingsPart(verified, changed) {
+export function findingsPart(verified, lane, changed) {
   const { findings } = verified;
+  const good = !findings.length && (!lane || lane.health === "isolated");
   const facts = Object.entries(verified.facts);
   return h(
     "div",
     { class: "findings" },
     h("h2", null, t("findings.title")),
-    findings.length ? null : h("div", { class: "verdict verdict-good" }, icon("shield"), h("p", null, h("strong", null, t(`findings.good.${verified.kind === "main" ? "main" : "fork"}`)), h("br"), t("findings.good.text"))),
+    findings.length || good || !lane ? null : elsewhere(lane),
+    !good ? null : h("div", { class: "verdict verdict-good" }, icon("shield"), h("p", null, h("strong", null, t(`findings.good.${verified.kind === "main" ? "main" : "fork"}`)), h("br"), t("findings.good.text"))),
     findings.length && verified.ok ? h("p", null, t("findings.ok")) : null,
     ...findings.map((finding) => findingWithRepairs(finding, verified.chat, changed)),
     facts.length ? more(t("findings.facts"), h("ul", { class: "plain" }, ...facts.map(([key, fact]) => h("li", { dir: "auto" }, h("strong", null, known(`fact.${key}`) ? t(`fact.${key}`) : codeWords(key)), ": ", fact)))) : null,
+  );
+}
+
+/**
+ * Nothing is wrong with the timeline itself, but with others that use what it uses.
+ * @param {Lane} lane
+ * @returns {HTMLElement}
+ */
+function elsewhere(lane) {
+  const leaks = lane.health === "leaks";
+  return h(
+    "div",
+    { class: `callout ${leaks ? "callout-bad" : "callout-warn"}` },
+    icon(leaks ? "leak" : "question"),
+    h(
+      "div",
+      null,
+      h("p", { class: "callout-title" }, lane.reason ? codeWords(lane.reason) : t(`health.${lane.health}.means`)),
+      h("p", null, t(leaks ? "findings.elsewhere.leaks" : "findings.elsewhere.unverified")),
+      h("p", { class: "callout-actions" }, h("a", { class: "button small", href: link("story", lane.chat) }, t("timeline.tree"))),
+    ),
   );
 }
 

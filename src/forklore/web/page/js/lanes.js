@@ -8,8 +8,9 @@ import { number } from "./strings.js";
 /** @typedef {import("./types.js").Layout} Layout */
 /** @typedef {import("./types.js").Lane} Lane */
 
-const EDGE = 14;
-const ROUND = 9;
+const EDGE = 18;
+const ROUND = 8;
+const STUB = 4;
 const LABEL_ROOM = 46;
 
 /**
@@ -52,15 +53,16 @@ export function drawLanes(drawing, layout, middles, { width, height }, open) {
   drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
   drawing.setAttribute("width", String(width));
   drawing.setAttribute("height", String(height));
-  const shapes = document.createDocumentFragment();
-  // Deep lanes first, so that a parent's line lies above the ends of its forks.
-  for (let index = layout.lanes.length - 1; index >= 0; index -= 1) {
-    const lane = layout.lanes[index];
-    const y = lane && middles[lane.row];
-    if (!lane || y === null || y === undefined) continue;
-    shapes.append(...laneShapes(lane, layout, places, y, middles, lane.chat === open));
+  const lines = document.createDocumentFragment();
+  const marks = document.createDocumentFragment();
+  for (const lane of layout.lanes) {
+    const y = middles[lane.row];
+    if (y === null || y === undefined) continue;
+    const { line, others } = laneShapes(lane, layout, places, y, middles, lane.chat === open);
+    lines.prepend(line); // a parent's line lies above those of its forks,
+    marks.append(...others); // and what marks a place above all lines
   }
-  drawing.replaceChildren(shapes);
+  drawing.replaceChildren(lines, marks);
 }
 
 /**
@@ -70,23 +72,24 @@ export function drawLanes(drawing, layout, middles, { width, height }, open) {
  * @param {number} y
  * @param {(number | null)[]} middles
  * @param {boolean} open
- * @returns {SVGElement[]}
+ * @returns {{line: SVGElement, others: SVGElement[]}}
  */
 function laneShapes(lane, layout, places, y, middles, open) {
   const from = places[lane.start] ?? EDGE;
   const to = Math.max(places[lane.end] ?? from, from);
   const parentY = lane.parent_row === null ? null : (middles[lane.parent_row] ?? null);
   const grows = parentY !== null;
-  const bend = grows ? Math.min(ROUND, Math.max(to - from, 6)) : 0;
+  const bend = grows ? ROUND : 0;
   const start = grows ? `M${from} ${parentY}V${y - ROUND}Q${from} ${y} ${from + bend} ${y}` : `M${from} ${y}`;
-  const end = Math.max(to, from + bend);
+  const end = Math.max(to, from + bend + (grows ? STUB : 0));
+  const line = svg("path", { class: `lane kind-${lane.kind}`, d: `${start}H${end}`, "data-row": lane.row });
   /** @type {SVGElement[]} */
-  const shapes = [svg("path", { class: `lane kind-${lane.kind}`, d: `${start}H${end}`, "data-row": lane.row })];
-  if (grows) shapes.push(svg("circle", { class: `knot kind-${lane.kind}`, cx: from, cy: /** @type {number} */ (parentY), r: 3, "data-row": lane.row }));
+  const shapes = [];
+  if (grows) shapes.push(svg("circle", { class: `knot kind-${lane.kind}`, cx: from, cy: /** @type {number} */ (parentY), r: 3.5, "data-row": lane.row }));
   shapes.push(endShape(lane, end, y));
-  if (open) shapes.push(svg("circle", { class: "open-ring", cx: end, cy: y, r: 10, "data-row": lane.row }));
+  if (open) shapes.push(svg("circle", { class: "open-ring", cx: end, cy: y, r: 12, "data-row": lane.row }));
   shapes.push(...runLabels(lane, layout, places, y));
-  return shapes;
+  return { line, others: shapes };
 }
 
 /**
@@ -98,9 +101,9 @@ function laneShapes(lane, layout, places, y, middles, open) {
  */
 function endShape(lane, x, y) {
   const common = { class: `tip kind-${lane.kind} health-${lane.health}`, "data-row": lane.row };
-  if (lane.kind === "checkpoint") return svg("path", { ...common, d: `M${x - 4} ${y - 6}h8v12l-4-3.5-4 3.5z` });
-  if (lane.kind === "branch") return svg("path", { ...common, d: `M${x - 5} ${y}C${x - 3} ${y - 7} ${x + 4} ${y - 7} ${x + 7} ${y}C${x + 4} ${y + 7} ${x - 3} ${y + 7} ${x - 5} ${y}z` });
-  return svg("circle", { ...common, cx: x, cy: y, r: 5.5 });
+  if (lane.kind === "checkpoint") return svg("path", { ...common, d: `M${x - 5} ${y - 7.5}h10v15l-5-4-5 4z` });
+  if (lane.kind === "branch") return svg("path", { ...common, d: `M${x - 6} ${y}C${x - 4} ${y - 8} ${x + 4} ${y - 8} ${x + 9} ${y}C${x + 4} ${y + 8} ${x - 4} ${y + 8} ${x - 6} ${y}z` });
+  return svg("circle", { ...common, cx: x, cy: y, r: 6.5 });
 }
 
 /**

@@ -2,15 +2,16 @@
  * Short notices in a corner of the page; a screen reader tells them.
  * @module
  */
-import { fill, h } from "./dom.js";
+import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { known, t } from "./strings.js";
 
 /** @typedef {import("./api.js").Problem} Problem */
-/** @typedef {{label: string, act: () => void}} NoticeAction */
+/** @typedef {{label: string, act: () => void, operation?: string}} NoticeAction */
 
 const STAYS = 7000;
 const STAYS_WITH_ACTION = 20_000;
+const MOST = 3;
 
 const calm = h("div", { class: "notices-calm", role: "status", aria: { live: "polite" } });
 const urgent = h("div", { class: "notices-urgent", role: "alert" });
@@ -58,7 +59,11 @@ function show(tone, title, text, actions) {
     ),
     h("button", { type: "button", class: "icon-button", aria: { label: t("close") }, on: { click: gone } }, icon("close")),
   );
-  (tone === "bad" ? urgent : calm).append(notice);
+  const undoes = actions.find((each) => each.operation)?.operation;
+  if (undoes) notice.dataset["operation"] = undoes;
+  const place = tone === "bad" ? urgent : calm;
+  place.append(notice);
+  while (place.children.length > MOST) place.firstElementChild?.remove();
   raiseNotices();
   leaveLater(notice, actions.length || tone === "bad" ? STAYS_WITH_ACTION : STAYS);
 }
@@ -117,8 +122,12 @@ export function problemWords(problem) {
   return [title, action];
 }
 
-/** Takes all notices away. */
-export function clearNotices() {
-  fill(calm);
-  fill(urgent);
+/**
+ * Takes away the notice that offers to undo an operation: it is undone.
+ * @param {string} operation
+ */
+export function dropNotice(operation) {
+  for (const notice of [...calm.children]) {
+    if (notice instanceof HTMLElement && notice.dataset["operation"] === operation) notice.remove();
+  }
 }

@@ -94,7 +94,7 @@ export class Pages {
     }
   }
 
-  /** Forgets what was read and reads the pages in view anew: the chat has changed. */
+  /** Forgets what was read and reads the latest pages anew: the chat has changed. */
   async again() {
     const pages = [...this.pages.keys()].slice(-4);
     this.pages.clear();

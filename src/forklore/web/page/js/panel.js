@@ -32,6 +32,8 @@ export const TABS = [
 export function createPanel(chat, around) {
   const { signal } = around;
   const body = h("div", { class: "panel-body", role: "tabpanel", id: freshId("panel"), tabindex: 0 });
+  /** @type {import("./types.js").Lane | null} */
+  let lane = null;
   let shown = "";
   let at = 0;
   let turn = 0;
@@ -56,7 +58,7 @@ export function createPanel(chat, around) {
 
   /** @type {Record<string, () => Promise<HTMLElement>>} */
   const makers = {
-    health: async () => findingsPart(await look("verify", { chat }, { signal }), around.changed),
+    health: async () => findingsPart(await look("verify", { chat }, { signal }), lane, around.changed),
     recap: async () => recapPart(await look("recap", { chat, at }, { signal })),
     scenes: async () => scenesPart(await look("show", { chat }, { signal }), around.jump),
     queue: async () => queuePart(await look("queue", { chat }, { signal }), () => void refresh()),
@@ -102,6 +104,12 @@ export function createPanel(chat, around) {
     element: h("div", { class: "panel" }, list, body),
     show,
     refresh,
+    /** @param {import("./types.js").Lane | null} known what the tree says of the timeline */
+    setLane(known) {
+      const same = lane?.health === known?.health && lane?.reason === known?.reason;
+      lane = known;
+      if (!same && shown === "health") void refresh();
+    },
     /**
      * @param {number} message
      * @param {boolean} tell whether to turn to it

@@ -3,7 +3,7 @@
  * @module
  */
 import { change, problemOf } from "./api.js";
-import { refused, told } from "./notices.js";
+import { dropNotice, refused, told } from "./notices.js";
 import { t } from "./strings.js";
 
 /**
@@ -15,6 +15,7 @@ import { t } from "./strings.js";
 export async function undo(operation, done = () => undefined) {
   try {
     await change("undo", { operation });
+    dropNotice(operation);
     told(t("undo.done"));
     done();
     return true;
@@ -30,5 +31,5 @@ export async function undo(operation, done = () => undefined) {
  * @returns {import("./notices.js").NoticeAction}
  */
 export function undoAction(operation) {
-  return { label: t("undo"), act: () => void undo(operation) };
+  return { label: t("undo"), act: () => void undo(operation), operation };
 }

@@ -7,8 +7,9 @@ import { openDialog } from "../dialog.js";
 import { fill, h, name } from "../dom.js";
 import { on } from "../events.js";
 import { parts } from "../format.js";
+import { icon } from "../icons.js";
 import { startJob, stepList } from "../job.js";
-import { problemWords, told } from "../notices.js";
+import { problemWords, refused, told } from "../notices.js";
 import { button, emptiness, factList, waiting } from "../parts.js";
 import { findingPart, reasons } from "../problems.js";
 import { queueList } from "../queue.js";
@@ -49,6 +50,7 @@ export function openForkDialog({ chat, kind, at }) {
 
   function drawForm() {
     stop = null;
+    dialog.element.classList.add("two");
     fill(dialog.body, form.element, outcome);
     fill(dialog.foot, button(t("cancel"), dialog.close), whenReady, create);
     whenReady.hidden = true;
@@ -68,6 +70,7 @@ export function openForkDialog({ chat, kind, at }) {
       const seen = await look("preview", { ...wish }, { signal });
       if (mine !== turn) return;
       form.seen(seen);
+      dialog.element.classList.remove("blocked");
       fill(outcome, previewPart(seen));
       create.disabled = false;
       whenReady.hidden = true;
@@ -76,6 +79,7 @@ export function openForkDialog({ chat, kind, at }) {
       const problem = problemOf(error);
       if (!problem || mine !== turn) return;
       fill(outcome, refusal(problem, wish.kind));
+      dialog.element.classList.toggle("blocked", blocking(problem).length > 0);
       offerWaiting(problem);
     }
   }
@@ -93,8 +97,9 @@ export function openForkDialog({ chat, kind, at }) {
     const steps = stepList(wish.kind);
     const job = startJob(steps.tell);
     const ended = new AbortController();
-    const queuePlace = h("div");
+    const queuePlace = h("div", { class: "queue-place" });
     stop = () => void job.cancel();
+    dialog.element.classList.remove("two", "blocked");
     fill(dialog.body, wait === null ? null : queuePlace, steps.element);
     fill(dialog.foot, button(t(wait === null ? "fork.stop" : "fork.stop_waiting"), () => void job.cancel()));
     if (wait !== null) followQueue(chat, queuePlace, AbortSignal.any([ended.signal, signal]));
@@ -121,8 +126,10 @@ export function openForkDialog({ chat, kind, at }) {
    */
   function drawDone(made, steps) {
     const shown = parts(made.chat).name;
-    told(t(`fork.done.${made.kind}`, { name: shown }), "", [undoAction(made.operation)]);
-    if (signal.aborted) return;
+    let undone = false;
+    const tell = () => undone || told(t(`fork.done.${made.kind}`, { name: shown }), "", [undoAction(made.operation)]);
+    if (signal.aborted) return void tell();
+    signal.addEventListener("abort", tell); // as long as the dialog is open it says all that itself
     dialog.retitle(t(`fork.done.title.${made.kind}`));
     const open = button(t("fork.open"), () => {
       dialog.close();
@@ -136,13 +143,14 @@ export function openForkDialog({ chat, kind, at }) {
         [t("word.lorebook"), made.lorebook ? name(made.lorebook) : t("lane.no_book")],
         [t("details.entries"), made.lorebook ? `${number(made.entries)} · ${t(`source.${made.lorebook_source}`)}` : null],
       ]),
-      ...made.warnings.map((warning) => findingPart(warning)),
+      ...made.warnings.map((warning) => (warning.code === "HISTORY_HIDDEN" ? hiddenPart(made) : findingPart(warning))),
       steps,
     );
     fill(
       dialog.foot,
       button(t("undo"), async () => {
-        if (await undo(made.operation)) dialog.close();
+        undone = await undo(made.operation);
+        if (undone) dialog.close();
       }, { icon: "undo" }),
       button(t("close"), dialog.close),
       open,
@@ -209,6 +217,30 @@ function refusal(problem, kind) {
       ? [h("p", null, t("fork.requirements")), reasons(blocks)]
       : [h("p", { class: "finding-title" }, title), action ? h("p", { class: "finding-action" }, h("span", { aria: { hidden: true } }, "→ "), action) : null],
   );
+}
+
+/**
+ * The model sees none of the fork's messages; that can still be changed.
+ * @param {Fork} made
+ * @returns {HTMLElement}
+ */
+function hiddenPart(made) {
+  const place = h("div", { class: "callout callout-warn" });
+  const show = async () => {
+    try {
+      const shown = await change("repair", { chat: made.chat, code: "HISTORY_HIDDEN", with: "show-last-scene" });
+      place.remove();
+      told(t("repair.done"), t("repair.show-last-scene"), shown.operation ? [undoAction(shown.operation)] : []);
+    } catch (error) {
+      refused(problemOf(error));
+    }
+  };
+  fill(
+    place,
+    icon("eye_off"),
+    h("div", null, h("p", { class: "callout-title" }, t("code.HISTORY_HIDDEN")), h("p", null, t("fork.hidden")), h("p", { class: "callout-actions" }, button(t("fork.show_last"), () => void show(), { class: "small" }))),
+  );
+  return place;
 }
 
 /**

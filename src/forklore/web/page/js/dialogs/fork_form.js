@@ -23,7 +23,7 @@ import { number, t } from "../strings.js";
  */
 
 const EXCERPT = 160;
-const SCENES_SHOWN = 3;
+const SCENES_SHOWN = 2;
 const KINDS = /** @type {const} */ (["checkpoint", "branch"]);
 
 /**

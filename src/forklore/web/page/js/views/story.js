@@ -32,9 +32,14 @@ export async function showStory(place, args, signal) {
   const tree = h("div", { class: "tree" });
   fill(place, h("div", { class: "page page-wide" }, top, tree));
 
+  let drawn = new AbortController();
+  signal.addEventListener("abort", () => drawn.abort());
+
   function draw() {
+    drawn.abort();
+    drawn = new AbortController();
     drawTop(top, layout);
-    drawTree(tree, layout, signal);
+    drawTree(tree, layout, drawn.signal);
   }
   draw();
   onOpenChat(draw, signal);
@@ -140,14 +145,13 @@ function drawTree(tree, layout, signal) {
   function paint() {
     const width = drawingWidth(layout.columns.length, tree.clientWidth);
     body.style.setProperty("--drawing", `${width}px`);
-    const top = list.offsetTop;
     /** @type {(number | null)[]} */
     const middles = [];
     for (const [index, lane] of layout.lanes.entries()) {
       const row = rows[index];
       const line = row?.firstElementChild;
       middles[lane.row] =
-        row && !row.hidden && line instanceof HTMLElement ? row.offsetTop - top + line.offsetTop + Math.min(line.offsetHeight / 2, 26) : null;
+        row && !row.hidden && line instanceof HTMLElement ? line.offsetTop + Math.min(line.offsetHeight / 2, 26) : null;
     }
     drawLanes(drawing, layout, middles, { width, height: list.offsetHeight }, openChat());
   }

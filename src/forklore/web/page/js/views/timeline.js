@@ -40,6 +40,8 @@ export async function showTimeline(place, args, signal) {
   let total = beginning.total;
   /** @type {number | null} */
   let chosen = null;
+  /** @type {string | null} */
+  let parentOf = null;
 
   const top = h("div", { class: "timeline-top" });
   const feed = h("div", { class: "feed", role: "feed", tabindex: 0, aria: { label: t("timeline.messages") } });
@@ -51,7 +53,7 @@ export async function showTimeline(place, args, signal) {
       if (page.total !== total) setTotal(page.total);
       scroller.redraw(page.start, page.start + PAGE);
     },
-    failed: refused,
+    failed: (problem) => (problem.status === 404 ? gone() : refused(problem)),
     signal,
   });
   const scroller = new Scroller(feed, {
@@ -183,13 +185,36 @@ export async function showTimeline(place, args, signal) {
     ];
   }
 
+  /** It was undone, deleted or renamed while it was shown. */
+  function gone() {
+    sheet.close();
+    document.title = `${t("timeline.gone")} · Forklore`;
+    fill(
+      place,
+      h(
+        "div",
+        { class: "page" },
+        emptiness(
+          "main",
+          t("timeline.gone"),
+          h("p", null, t("timeline.gone.text")),
+          h("p", { class: "head-actions" }, h("a", { class: "button primary", href: parentOf ? link("story", parentOf) : link("stories") }, t(parentOf ? "timeline.tree" : "stories.title")), h("a", { class: "button", href: link("trash") }, t("trash.title"))),
+        ),
+      ),
+    );
+  }
+
   async function refreshTop() {
     try {
       /** @type {Layout} */
       const layout = await look("layout", { chat }, { signal });
-      drawTop(layout.lanes.find((lane) => lane.chat === chat) ?? null, layout.main);
+      const lane = layout.lanes.find((each) => each.chat === chat) ?? null;
+      parentOf = lane?.parent ?? null;
+      drawTop(lane, layout.main);
+      panel.setLane(lane);
     } catch (error) {
-      refused(problemOf(error));
+      const problem = problemOf(error);
+      if (problem?.status !== 404) refused(problem);
     }
   }
 
