@@ -12,6 +12,7 @@ const EDGE = 18;
 const ROUND = 8;
 const STUB = 4;
 const LABEL_ROOM = 46;
+const DENSE = 7;
 
 /**
  * The horizontal place of every column. A straight run is as wide as a step, a little wider when it is long.
@@ -54,15 +55,18 @@ export function drawLanes(drawing, layout, middles, { width, height }, open) {
   drawing.setAttribute("width", String(width));
   drawing.setAttribute("height", String(height));
   const lines = document.createDocumentFragment();
+  const knots = document.createDocumentFragment();
   const marks = document.createDocumentFragment();
   for (const lane of layout.lanes) {
     const y = middles[lane.row];
     if (y === null || y === undefined) continue;
-    const { line, others } = laneShapes(lane, layout, places, y, middles, lane.chat === open);
+    const { line, knot, others } = laneShapes(lane, layout, places, y, middles, lane.chat === open);
     lines.prepend(line); // a parent's line lies above those of its forks,
-    marks.append(...others); // and what marks a place above all lines
+    if (knot) knots.append(knot);
+    marks.append(...others); // and what marks an end above everything
   }
-  drawing.replaceChildren(lines, marks);
+  drawing.classList.toggle("dense", (width - 2 * EDGE) / Math.max(1, layout.columns.length) < DENSE);
+  drawing.replaceChildren(lines, knots, marks);
 }
 
 /**
@@ -72,7 +76,7 @@ export function drawLanes(drawing, layout, middles, { width, height }, open) {
  * @param {number} y
  * @param {(number | null)[]} middles
  * @param {boolean} open
- * @returns {{line: SVGElement, others: SVGElement[]}}
+ * @returns {{line: SVGElement, knot: SVGElement | null, others: SVGElement[]}}
  */
 function laneShapes(lane, layout, places, y, middles, open) {
   const from = places[lane.start] ?? EDGE;
@@ -85,11 +89,11 @@ function laneShapes(lane, layout, places, y, middles, open) {
   const line = svg("path", { class: `lane kind-${lane.kind}`, d: `${start}H${end}`, "data-row": lane.row });
   /** @type {SVGElement[]} */
   const shapes = [];
-  if (grows) shapes.push(svg("circle", { class: `knot kind-${lane.kind}`, cx: from, cy: /** @type {number} */ (parentY), r: 3.5, "data-row": lane.row }));
+  const knot = parentY === null ? null : svg("circle", { class: `knot kind-${lane.kind}`, cx: from, cy: parentY, r: 3.5, "data-row": lane.row });
   shapes.push(endShape(lane, end, y));
   if (open) shapes.push(svg("circle", { class: "open-ring", cx: end, cy: y, r: 12, "data-row": lane.row }));
   shapes.push(...runLabels(lane, layout, places, y));
-  return { line, others: shapes };
+  return { line, knot, others: shapes };
 }
 
 /**

@@ -11,6 +11,7 @@ let words = {};
 let current = "en";
 /** @type {Intl.PluralRules} */
 let plural = new Intl.PluralRules("en");
+let figures = new Intl.NumberFormat("en");
 
 /** @returns {string} the language that is shown */
 export function language() {
@@ -44,6 +45,7 @@ export async function loadStrings() {
   words = await answer.json();
   current = tag;
   plural = new Intl.PluralRules(tag);
+  figures = new Intl.NumberFormat(tag);
   document.documentElement.lang = tag === "zh" ? "zh-CN" : tag;
 }
 
@@ -92,5 +94,5 @@ export function many(key, count, values = {}) {
 
 /** @param {number} value @returns {string} */
 export function number(value) {
-  return new Intl.NumberFormat(current).format(value);
+  return figures.format(value);
 }

@@ -18,6 +18,7 @@ import { many, t } from "../strings.js";
 /** @typedef {import("../types.js").Lane} Lane */
 
 const FILTER_FROM = 12;
+const HALF_ROW = 28;
 
 /**
  * @param {HTMLElement} place
@@ -142,18 +143,21 @@ function drawTree(tree, layout, signal) {
     }
   }
 
+  let painted = "";
+
   function paint() {
     const width = drawingWidth(layout.columns.length, tree.clientWidth);
     body.style.setProperty("--drawing", `${width}px`);
+    const height = list.offsetHeight;
+    if (painted === `${width} ${height}`) return; // the watcher also calls when nothing has changed yet
+    painted = `${width} ${height}`;
     /** @type {(number | null)[]} */
     const middles = [];
     for (const [index, lane] of layout.lanes.entries()) {
       const row = rows[index];
-      const line = row?.firstElementChild;
-      middles[lane.row] =
-        row && !row.hidden && line instanceof HTMLElement ? line.offsetTop + Math.min(line.offsetHeight / 2, 26) : null;
+      middles[lane.row] = row && !row.hidden ? row.offsetTop + Math.min(row.offsetHeight / 2, HALF_ROW) : null;
     }
-    drawLanes(drawing, layout, middles, { width, height: list.offsetHeight }, openChat());
+    drawLanes(drawing, layout, middles, { width, height }, openChat());
   }
 
   /** @param {number | null} row */
