@@ -1,0 +1,40 @@
+/**
+ * What a fork would be, before it is made.
+ * @module
+ */
+import { h, name } from "../dom.js";
+import { parts } from "../format.js";
+import { factList, more, planList } from "../parts.js";
+import { findingPart } from "../problems.js";
+import { known, many, t } from "../strings.js";
+
+/** @typedef {import("../types.js").Preview} Preview */
+
+/** @param {Preview} preview @returns {HTMLElement} */
+export function previewPart(preview) {
+  const { warnings, carried_from_present: carried, left_out: left } = preview;
+  // The form offers the remedy for this one itself.
+  const shown = warnings.filter((warning) => warning.code !== "HISTORY_HIDDEN");
+  return h(
+    "section",
+    { class: "preview" },
+    h("h3", null, t("preview.title")),
+    factList([
+      [t("preview.chat"), name(parts(preview.chat).name)],
+      [t("details.messages"), many("count.messages", preview.messages)],
+      [t("word.lorebook"), preview.lorebook ? name(preview.lorebook) : t("preview.no_book")],
+      [t("details.entries"), preview.lorebook ? `${many("count.entries", preview.entries)} · ${t(`source.${preview.lorebook_source}`)}` : null],
+      [t("preview.versions.kept"), preview.versions_kept.join(", ")],
+      [t("preview.versions.left"), preview.versions_left_out.join(", ")],
+    ]),
+    ...shown.map((warning) => findingPart(warning)),
+    carried.length ? more(many("preview.carried", carried.length), h("p", { class: "quiet" }, t("preview.carried.text")), keys(carried)) : null,
+    left.length ? more(many("preview.left", left.length), h("p", { class: "quiet" }, t("preview.left.text")), keys(left)) : null,
+    more(many("preview.files", preview.plan.length), planList(preview.plan)),
+  );
+}
+
+/** @param {string[]} list @returns {HTMLElement} */
+function keys(list) {
+  return h("ul", { class: "plain" }, ...list.map((key) => h("li", null, known(`channel.${key}`) ? `${t(`channel.${key}`)} ` : null, h("code", null, name(key)))));
+}

@@ -1,0 +1,105 @@
+/**
+ * Long work: its steps as they happen, and a way to stop it.
+ * @module
+ */
+import { cancel, newJob } from "./api.js";
+import { fill, h } from "./dom.js";
+import { on } from "./events.js";
+import { icon } from "./icons.js";
+import { known, number, t } from "./strings.js";
+
+const STEPS = 4;
+
+/**
+ * @typedef {Object} Job
+ * @property {string} id
+ * @property {AbortController} end stops listening
+ * @property {() => Promise<void>} cancel
+ */
+
+/**
+ * A job that listens for its progress.
+ * @param {(told: {step?: number, title?: string, note?: string, good?: boolean | null, done?: number, total?: number}) => void} listener
+ * @returns {Job}
+ */
+export function startJob(listener) {
+  const end = new AbortController();
+  const id = newJob();
+  on("progress", (told) => told.job === id && listener(told), end.signal);
+  return {
+    id,
+    end,
+    cancel: async () => {
+      await cancel(id).catch(() => undefined);
+    },
+  };
+}
+
+/**
+ * The four steps of a fork, as they happen.
+ * @param {"checkpoint" | "branch"} kind
+ * @returns {{element: HTMLElement, tell: (told: any) => void, finish: () => void, fail: () => void}}
+ */
+export function stepList(kind) {
+  const spokenPlace = h("p", { class: "spoken", role: "status", aria: { live: "polite" } });
+  const steps = Array.from({ length: STEPS }, (_, index) => {
+    const mark = h("span", { class: "step-mark", aria: { hidden: true } }, number(index + 1));
+    const notes = h("ul", { class: "step-notes" });
+    const title = t(known(`step.${index + 1}.${kind}`) ? `step.${index + 1}.${kind}` : `step.${index + 1}`);
+    const element = h("li", { class: "step" }, mark, h("div", null, h("p", { class: "step-title" }, title), notes));
+    return { element, mark, notes, title };
+  });
+  let current = -1;
+  /** @param {number} upto */
+  const tick = (upto) => {
+    for (const [index, step] of steps.entries()) {
+      const done = index < upto;
+      step.element.classList.toggle("done", done);
+      step.element.classList.toggle("current", index === upto);
+      if (done) fill(step.mark, icon("check"));
+    }
+  };
+  return {
+    element: h("div", { class: "steps-place" }, h("ol", { class: "steps" }, ...steps.map((step) => step.element)), spokenPlace),
+    tell(told) {
+      if (typeof told.step === "number") {
+        current = told.step - 1;
+        tick(current);
+        const step = steps[current];
+        if (step) spokenPlace.textContent = t("step.spoken", { step: told.step, steps: STEPS, title: step.title });
+      } else if (typeof told.note === "string") {
+        const tone = told.good === true ? "good" : told.good === false ? "bad" : "plain";
+        const sign = told.good === true ? "✓ " : told.good === false ? "✗ " : "";
+        steps[Math.max(current, 0)]?.notes.append(h("li", { class: `note-${tone}`, dir: "auto" }, sign, told.note));
+      }
+    },
+    finish() {
+      tick(STEPS);
+    },
+    fail() {
+      steps[Math.max(current, 0)]?.element.classList.add("failed");
+    },
+  };
+}
+
+/**
+ * A bar with a percentage.
+ * @param {string} label
+ * @returns {{element: HTMLElement, tell: (told: any) => void}}
+ */
+export function progressBar(label) {
+  const bar = h("progress", { max: 100, aria: { label } });
+  const words = h("p", { class: "quiet", role: "status" }, label);
+  let last = -1;
+  return {
+    element: h("div", { class: "progress" }, bar, words),
+    tell(told) {
+      if (typeof told.total !== "number" || !told.total) return;
+      const percent = Math.floor((100 * told.done) / told.total);
+      bar.value = percent;
+      if (percent === last) return;
+      last = percent;
+      words.textContent = t("progress.percent", { label, percent });
+    },
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * Short notices in a corner of the page; a screen reader tells them.
+ * @module
+ */
+import { fill, h } from "./dom.js";
+import { icon } from "./icons.js";
+import { known, t } from "./strings.js";
+
+/** @typedef {import("./api.js").Problem} Problem */
+/** @typedef {{label: string, act: () => void}} NoticeAction */
+
+const STAYS = 7000;
+const STAYS_WITH_ACTION = 20_000;
+
+const calm = h("div", { class: "notices-calm", role: "status", aria: { live: "polite" } });
+const urgent = h("div", { class: "notices-urgent", role: "alert" });
+
+/** @returns {HTMLElement} the place of the notices */
+export function noticePlace() {
+  return h("div", { class: "notices" }, calm, urgent);
+}
+
+/** Notices must be seen above an open dialog, and a dialog is above everything else: so they move into it. */
+export function raiseNotices() {
+  const place = calm.parentElement;
+  if (!place) return;
+  const open = [...document.querySelectorAll("dialog[open]")].at(-1);
+  const home = open ?? document.body;
+  if (place.parentElement !== home) home.append(place);
+}
+
+/**
+ * @param {"good" | "bad" | "plain"} tone
+ * @param {string} title
+ * @param {string} text
+ * @param {NoticeAction[]} actions
+ */
+function show(tone, title, text, actions) {
+  const gone = () => notice.remove();
+  const notice = h(
+    "div",
+    { class: `notice notice-${tone}` },
+    icon(tone === "good" ? "check" : tone === "bad" ? "warning" : "clock"),
+    h(
+      "div",
+      { class: "notice-words" },
+      h("p", { class: "notice-title" }, title),
+      text ? h("p", { class: "notice-text" }, text) : null,
+      actions.length
+        ? h(
+            "p",
+            { class: "notice-actions" },
+            ...actions.map((each) =>
+              h("button", { type: "button", class: "link-button", on: { click: () => (gone(), each.act()) } }, each.label),
+            ),
+          )
+        : null,
+    ),
+    h("button", { type: "button", class: "icon-button", aria: { label: t("close") }, on: { click: gone } }, icon("close")),
+  );
+  (tone === "bad" ? urgent : calm).append(notice);
+  raiseNotices();
+  leaveLater(notice, actions.length || tone === "bad" ? STAYS_WITH_ACTION : STAYS);
+}
+
+/**
+ * Takes a notice away after a while, not while somebody is reading it.
+ * @param {HTMLElement} notice
+ * @param {number} milliseconds
+ */
+function leaveLater(notice, milliseconds) {
+  let timer = window.setTimeout(() => notice.remove(), milliseconds);
+  const stay = () => clearTimeout(timer);
+  const again = () => (timer = window.setTimeout(() => notice.remove(), milliseconds));
+  for (const event of ["pointerenter", "focusin"]) notice.addEventListener(event, stay);
+  for (const event of ["pointerleave", "focusout"]) notice.addEventListener(event, again);
+}
+
+/**
+ * Something went well.
+ * @param {string} title
+ * @param {string} [text]
+ * @param {NoticeAction[]} [actions]
+ */
+export function told(title, text = "", actions = []) {
+  show("good", title, text, actions);
+}
+
+/**
+ * Something happened that is neither good nor bad.
+ * @param {string} title
+ * @param {NoticeAction[]} [actions]
+ */
+export function mentioned(title, actions = []) {
+  show("plain", title, "", actions);
+}
+
+/**
+ * Something was refused. Being offline or logged out is shown by the page itself.
+ * @param {Problem | null} problem
+ */
+export function refused(problem) {
+  if (!problem || problem.loggedOut) return;
+  const [title, text] = problemWords(problem);
+  show("bad", title, text, []);
+}
+
+/**
+ * What a problem says and what can be done about it, in the language of the page where there are words for it.
+ * @param {Problem} problem
+ * @returns {[string, string]}
+ */
+export function problemWords(problem) {
+  if (problem.offline) return [t("problem.OFFLINE"), t("problem.OFFLINE.action")];
+  const title = known(`problem.${problem.code}`) ? t(`problem.${problem.code}`) : problem.detail || t("problem.unknown");
+  const action = known(`problem.${problem.code}.action`) ? t(`problem.${problem.code}.action`) : problem.action;
+  return [title, action];
+}
+
+/** Takes all notices away. */
+export function clearNotices() {
+  fill(calm);
+  fill(urgent);
+}

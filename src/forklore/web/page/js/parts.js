@@ -1,0 +1,215 @@
+/**
+ * Small pieces that several views share.
+ * @module
+ */
+import { h, name, spoken } from "./dom.js";
+import { icon } from "./icons.js";
+import { link } from "./router.js";
+import { known, t } from "./strings.js";
+
+/** @typedef {import("./dom.js").Child} Child */
+/** @typedef {import("./types.js").Health} Health */
+/** @typedef {import("./types.js").Kind} Kind */
+/** @typedef {import("./types.js").PlannedChange} PlannedChange */
+
+/** @type {Record<Health, string>} */
+const HEALTH_ICON = { isolated: "shield", leaks: "leak", unverified: "question" };
+/** @type {Record<Kind, string>} */
+const KIND_ICON = { main: "main", checkpoint: "bookmark", branch: "branch" };
+
+/**
+ * The words for a code, or the code itself.
+ * @param {string} code
+ * @returns {string}
+ */
+export function codeWords(code) {
+  return known(`code.${code}`) ? t(`code.${code}`) : code;
+}
+
+/**
+ * Whether a timeline is isolated, and why not.
+ * @param {Health} health
+ * @param {string | null} reason
+ * @returns {HTMLElement}
+ */
+export function healthBadge(health, reason) {
+  const why = reason ? codeWords(reason) : t(`health.${health}.means`);
+  return h(
+    "span",
+    { class: `badge health-${health}`, title: why, data: { health } },
+    icon(HEALTH_ICON[health] ?? "question"),
+    h("span", null, t(`health.${health}`)),
+    spoken(`: ${why}`),
+  );
+}
+
+/**
+ * @param {Kind} kind
+ * @returns {HTMLElement}
+ */
+export function kindBadge(kind) {
+  return h("span", { class: `badge kind-${kind}` }, icon(KIND_ICON[kind] ?? "main"), h("span", null, t(`kind.${kind}`)));
+}
+
+/** @param {Kind} kind @returns {SVGSVGElement} */
+export function kindIcon(kind) {
+  return icon(KIND_ICON[kind] ?? "main");
+}
+
+/** @returns {HTMLElement} */
+export function openBadge() {
+  return h("span", { class: "badge is-open" }, icon("open"), h("span", null, t("open.here")));
+}
+
+/**
+ * @param {string} label
+ * @param {() => void} act
+ * @param {{icon?: string, class?: string, type?: string}} [options]
+ * @returns {HTMLButtonElement}
+ */
+export function button(label, act, options = {}) {
+  return h(
+    "button",
+    { type: options.type ?? "button", class: `button ${options.class ?? ""}`.trim(), on: { click: act } },
+    options.icon ? icon(options.icon) : null,
+    h("span", null, label),
+  );
+}
+
+/**
+ * @param {string} label told by screen readers and shown as a tooltip
+ * @param {string} which
+ * @param {() => void} act
+ * @param {string} [className]
+ * @returns {HTMLButtonElement}
+ */
+export function iconButton(label, which, act, className = "") {
+  return h(
+    "button",
+    { type: "button", class: `icon-button ${className}`.trim(), title: label, aria: { label }, on: { click: act } },
+    icon(which),
+  );
+}
+
+/**
+ * The way back: the places above this one.
+ * @param {{text: string, href: string}[]} places
+ * @returns {HTMLElement}
+ */
+export function trail(places) {
+  return h(
+    "nav",
+    { class: "trail", aria: { label: t("trail") } },
+    h("ol", null, ...places.map((place) => h("li", null, h("a", { href: place.href }, name(place.text))))),
+  );
+}
+
+/**
+ * What a view shows when there is nothing, or nothing yet.
+ * @param {string} which icon
+ * @param {string} title
+ * @param {Child[]} rest
+ * @returns {HTMLElement}
+ */
+export function emptiness(which, title, ...rest) {
+  return h("div", { class: "emptiness" }, icon(which), h("h2", null, title), ...rest);
+}
+
+/**
+ * Shown while something loads, after a moment, so that quick answers do not flicker.
+ * @param {string} [text]
+ * @returns {HTMLElement}
+ */
+export function waiting(text) {
+  return h("div", { class: "waiting", role: "status" }, h("span", { class: "spinner", aria: { hidden: true } }), text ?? t("loading"));
+}
+
+/**
+ * The files that a plan touches.
+ * @param {PlannedChange[]} plan
+ * @returns {HTMLElement}
+ */
+export function planList(plan) {
+  if (!plan.length) return h("p", { class: "quiet" }, t("plan.nothing"));
+  return h(
+    "ul",
+    { class: "plan" },
+    ...plan.map((change) =>
+      h(
+        "li",
+        { class: `plan-${change.action}` },
+        h("span", { class: "plan-verb" }, known(`plan.${change.action}`) ? t(`plan.${change.action}`) : change.action),
+        h("code", { class: "path" }, name(change.path)),
+      ),
+    ),
+  );
+}
+
+/**
+ * A link to a timeline.
+ * @param {string} chat
+ * @param {string} text
+ * @param {number} [message]
+ * @returns {HTMLAnchorElement}
+ */
+export function timelineLink(chat, text, message) {
+  return h("a", { href: message === undefined ? link("timeline", chat) : link("timeline", chat, message) }, name(text));
+}
+
+/**
+ * A line of facts, each with its word.
+ * @param {[string, Child][]} facts
+ * @returns {HTMLElement}
+ */
+export function factList(facts) {
+  return h(
+    "dl",
+    { class: "facts" },
+    ...facts.filter(([, fact]) => fact !== null && fact !== undefined && fact !== "").map(([word, fact]) =>
+      h("div", null, h("dt", null, word), h("dd", null, fact)),
+    ),
+  );
+}
+
+/**
+ * Something that opens when asked.
+ * @param {string} title
+ * @param {...Child} body
+ * @returns {HTMLDetailsElement}
+ */
+export function more(title, ...body) {
+  return h("details", { class: "more" }, h("summary", null, title), h("div", { class: "more-body" }, ...body));
+}
+
+/**
+ * A menu of actions behind one button.
+ * @param {string} label
+ * @param {(HTMLElement | null)[]} items
+ * @param {AbortSignal} signal
+ * @returns {HTMLElement}
+ */
+export function menu(label, items, signal) {
+  const details = h(
+    "details",
+    { class: "menu" },
+    h("summary", { class: "button", aria: { label } }, icon("more"), h("span", { class: "menu-word" }, label)),
+    h("div", { class: "menu-list" }, ...items),
+  );
+  const close = () => details.removeAttribute("open");
+  details.addEventListener("click", (event) => {
+    if (event.target instanceof Element && event.target.closest(".menu-list button, .menu-list a")) close();
+  });
+  details.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !details.open) return;
+    close();
+    details.querySelector("summary")?.focus();
+  });
+  document.addEventListener(
+    "pointerdown",
+    (event) => {
+      if (event.target instanceof Node && !details.contains(event.target)) close();
+    },
+    { signal },
+  );
+  return details;
+}

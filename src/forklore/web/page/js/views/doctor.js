@@ -1,0 +1,137 @@
+/**
+ * The whole folder examined, with everything that was found.
+ * @module
+ */
+import { change, look, problemOf } from "../api.js";
+import { ask } from "../dialog.js";
+import { fill, h, name } from "../dom.js";
+import { findingWithRepairs } from "../findings.js";
+import { timelineName } from "../format.js";
+import { icon } from "../icons.js";
+import { progressBar, startJob } from "../job.js";
+import { told } from "../notices.js";
+import { button, codeWords, emptiness, timelineLink } from "../parts.js";
+import { findingPart, problemPart } from "../problems.js";
+import { known, many, t } from "../strings.js";
+
+/** @typedef {import("../types.js").Examined} Examined */
+/** @typedef {import("../types.js").Finding} Finding */
+
+/** @type {Examined | null} what was found last, so that coming back shows it at once */
+let last = null;
+
+/**
+ * @param {HTMLElement} place
+ * @param {string[]} _
+ * @param {AbortSignal} signal
+ */
+export function showDoctor(place, _, signal) {
+  const result = h("div", { class: "doctor-result" });
+  const start = button(t("doctor.start"), () => void examine(), { icon: "pulse", class: "primary" });
+  fill(
+    place,
+    h(
+      "div",
+      { class: "page" },
+      h("div", { class: "page-head" }, h("div", null, h("h1", null, t("doctor.title")), h("p", { class: "quiet" }, t("doctor.text"))), h("div", { class: "head-actions" }, start)),
+      result,
+    ),
+  );
+  if (last) draw(last);
+
+  /** @param {string} label @param {(job: string) => Promise<Examined>} run */
+  async function work(label, run) {
+    const bar = progressBar(label);
+    const job = startJob(bar.tell);
+    const abandon = () => void job.cancel();
+    signal.addEventListener("abort", abandon);
+    start.disabled = true;
+    fill(result, h("div", { class: "card" }, bar.element, button(t("cancel"), abandon)));
+    try {
+      last = await run(job.id);
+      if (signal.aborted) return null;
+      draw(last);
+      return last;
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem || signal.aborted) return null;
+      if (problem.code !== "CANCELLED") fill(result, problemPart(problem, () => void examine()));
+      else if (last) draw(last);
+      else fill(result, h("p", { class: "quiet" }, t("doctor.cancelled")));
+      return null;
+    } finally {
+      start.disabled = false;
+      job.end.abort();
+      signal.removeEventListener("abort", abandon);
+    }
+  }
+
+  async function examine() {
+    await work(t("doctor.working"), (job) => look("doctor", {}, { job }));
+  }
+
+  async function mend() {
+    const sure = await ask({ title: t("doctor.fix"), body: [h("p", null, t("doctor.fix.text")), h("p", null, t("doctor.fix.undo"))], action: t("doctor.fix") });
+    if (!sure) return;
+    const mended = await work(t("doctor.fixing"), (job) => change("doctor", { fix: true }, { job }));
+    if (mended) told(many("doctor.fixed", mended.fixed.length));
+  }
+
+  /** @param {Examined} examined */
+  function draw(examined) {
+    const groups = grouped(examined.findings);
+    fill(
+      result,
+      examined.fixed.length ? fixedPart(examined) : null,
+      examined.findings.length
+        ? h("div", { class: "doctor-sum" }, h("p", { role: "status" }, h("strong", null, many("doctor.found", examined.findings.length)), " ", many("doctor.places", groups.size)), button(t("doctor.fix"), () => void mend(), { icon: "check" }))
+        : emptiness("shield", t("doctor.good"), h("p", null, t("doctor.good.text"))),
+      ...[...groups].map(([where, findings]) => group(where, findings)),
+    );
+  }
+
+  /**
+   * @param {string} where
+   * @param {Finding[]} findings
+   * @returns {HTMLElement}
+   */
+  function group(where, findings) {
+    const chat = findings[0]?.chat;
+    return h(
+      "section",
+      { class: "card" },
+      h("h2", { class: "group-title" }, chat ? timelineLink(chat, timelineName(chat, null)) : h("code", { class: "path" }, name(where))),
+      chat ? h("p", { class: "quiet path" }, name(chat)) : null,
+      ...findings.map((finding) => (chat ? findingWithRepairs(finding, chat, () => void examine()) : findingPart(finding))),
+    );
+  }
+}
+
+/** @param {Finding[]} findings @returns {Map<string, Finding[]>} */
+function grouped(findings) {
+  /** @type {Map<string, Finding[]>} */
+  const groups = new Map();
+  for (const finding of findings) {
+    const where = finding.chat ?? finding.path ?? "";
+    const group = groups.get(where);
+    if (group) group.push(finding);
+    else groups.set(where, [finding]);
+  }
+  return groups;
+}
+
+/** @param {Examined} examined @returns {HTMLElement} */
+function fixedPart(examined) {
+  return h(
+    "section",
+    { class: "card" },
+    h("h2", { class: "group-title" }, icon("check"), " ", many("doctor.fixed", examined.fixed.length)),
+    h(
+      "ul",
+      { class: "plain" },
+      ...examined.fixed.map((each) => h("li", null, codeWords(each.code), " → ", known(`repair.${each.repair}`) ? t(`repair.${each.repair}`) : each.repair, " ", h("span", { class: "quiet path" }, name(each.where ?? "")))),
+    ),
+    h("p", { class: "quiet" }, t("doctor.fixed.undo"), " ", h("a", { href: "#/log" }, t("nav.log"))),
+  );
+}
+

@@ -1,0 +1,147 @@
+/**
+ * The trash, and what nobody uses any more.
+ * @module
+ */
+import { change, look, problemOf } from "../api.js";
+import { ask } from "../dialog.js";
+import { fill, freshId, h, name } from "../dom.js";
+import { moment, size } from "../format.js";
+import { icon } from "../icons.js";
+import { refused, told } from "../notices.js";
+import { button, emptiness, waiting } from "../parts.js";
+import { keepFresh } from "../refresh.js";
+import { many, t } from "../strings.js";
+import { undoAction } from "../undo.js";
+
+/** @typedef {import("../types.js").TrashItem} TrashItem */
+/** @typedef {import("../types.js").Cleanup} Cleanup */
+
+const A_MONTH = 30;
+const DAY = 86_400_000;
+
+/**
+ * @param {HTMLElement} place
+ * @param {string[]} _
+ * @param {AbortSignal} signal
+ */
+export async function showTrash(place, _, signal) {
+  const items = h("div", { class: "trash" });
+  const leftovers = h("div", { class: "leftovers" });
+  const days = h("input", { type: "number", min: 0, value: A_MONTH, id: freshId("days"), inputmode: "numeric" });
+  const empty = h("div", { class: "trash-empty" }, h("label", { for: days.id }, t("trash.older")), days, h("span", null, t("trash.days")), button(t("trash.empty.do"), () => void emptyTrash(), { class: "danger", icon: "trash" }));
+  /** @type {TrashItem[]} */
+  let list = [];
+
+  async function load() {
+    list = (await look("trash", {}, { signal })).items;
+    empty.hidden = !list.length;
+    if (!list.length) fill(items, emptiness("trash", t("trash.nothing"), h("p", null, t("trash.nothing.text"))));
+    else fill(items, h("ul", { class: "rows" }, ...list.map((item) => row(item))));
+  }
+
+  async function emptyTrash() {
+    const older = Math.max(0, Number(days.value) || 0);
+    const gone = list.filter((item) => Date.now() - new Date(item.when).getTime() >= older * DAY);
+    if (!gone.length) return told(t("trash.none_so_old"));
+    const bytes = gone.reduce((sum, item) => sum + item.size, 0);
+    const sure = await ask({
+      title: t("trash.empty.title"),
+      body: [h("p", null, many("trash.empty.count", gone.length, { size: size(bytes) })), h("p", null, h("strong", null, t("trash.empty.text")))],
+      action: t("trash.empty.do"),
+      danger: true,
+      understood: t("trash.empty.understood"),
+    });
+    if (!sure) return;
+    try {
+      const { items: deleted } = await change("trash", { empty: true, older_than: older, yes: true });
+      told(many("trash.emptied", deleted.length));
+      await load();
+    } catch (error) {
+      refused(problemOf(error));
+    }
+  }
+
+  /** @param {TrashItem} item @returns {HTMLElement} */
+  function row(item) {
+    const act = button(t("trash.restore"), () => void restore(item), { icon: "restore", class: "small" });
+    act.setAttribute("aria-label", t("trash.restore.of", { name: item.path ?? item.item }));
+    return h(
+      "li",
+      { class: "row" },
+      icon(item.path?.startsWith("worlds/") ? "book" : "list"),
+      h("div", { class: "row-words" }, h("p", null, name(fileName(item.path ?? item.item), "name strong")), h("p", { class: "quiet path" }, name(item.path ?? t("trash.unknown")), ` · ${size(item.size)} · ${moment(item.when)}`)),
+      act,
+    );
+  }
+
+  /** @param {TrashItem} item */
+  async function restore(item) {
+    try {
+      const restored = await change("restore", { item: item.item });
+      told(t("trash.restored", { name: fileName(restored.path) }), "", [undoAction(restored.operation)]);
+      await load();
+    } catch (error) {
+      refused(problemOf(error));
+    }
+  }
+
+  async function lookForLeftovers() {
+    fill(leftovers, waiting());
+    try {
+      /** @type {Cleanup} */
+      const found = await look("cleanup", {}, { signal });
+      drawLeftovers(found);
+    } catch (error) {
+      fill(leftovers);
+      refused(problemOf(error));
+    }
+  }
+
+  /** @param {Cleanup} found */
+  function drawLeftovers(found) {
+    const nothing = !found.books.length && !found.map_entries.length;
+    fill(
+      leftovers,
+      nothing ? h("p", { role: "status" }, icon("check"), " ", t("cleanup.nothing")) : null,
+      ...found.kept_because.map((why) => h("p", { class: "quiet", dir: "auto" }, why)),
+      found.books.length
+        ? h("ul", { class: "rows" }, ...found.books.map((book) => h("li", { class: "row" }, icon("book"), h("div", { class: "row-words" }, h("p", null, name(book.name, "name strong")), h("p", { class: "quiet" }, `${size(book.size)} · ${many("count.days", book.age_days)} · `, name(book.from))))))
+        : null,
+      found.map_entries.length ? h("p", null, many("cleanup.map", found.map_entries.length)) : null,
+      nothing ? null : button(t("cleanup.do"), () => void cleanUp(), { icon: "trash" }),
+    );
+  }
+
+  async function cleanUp() {
+    const sure = await ask({ title: t("cleanup.do"), body: [h("p", null, t("cleanup.ask"))], action: t("cleanup.do") });
+    if (!sure) return;
+    try {
+      /** @type {Cleanup} */
+      const done = await change("cleanup", { apply: true });
+      told(t("cleanup.done"), "", done.operation ? [undoAction(done.operation)] : []);
+      fill(leftovers);
+      await load();
+    } catch (error) {
+      refused(problemOf(error));
+    }
+  }
+
+  await load();
+  fill(
+    place,
+    h(
+      "div",
+      { class: "page" },
+      h("div", { class: "page-head" }, h("div", null, h("h1", null, t("trash.title")), h("p", { class: "quiet" }, t("trash.text")))),
+      items,
+      empty,
+      h("section", { class: "card" }, h("h2", null, t("cleanup.title")), h("p", null, t("cleanup.text")), h("p", null, button(t("cleanup.look"), () => void lookForLeftovers(), { icon: "search" })), leftovers),
+    ),
+  );
+  keepFresh(load, signal);
+}
+
+/** @param {string} path @returns {string} */
+function fileName(path) {
+  return (path.split("/").pop() ?? path).replace(/\.(jsonl|json)$/, "");
+}
