@@ -76,7 +76,7 @@ def listening(client: httpx.Client) -> Iterator[Heard]:
                     name = line.removeprefix("event: ")
                 elif line.startswith("data: "):
                     heard.add(name, json.loads(line.removeprefix("data: ")))
-                if done.is_set() or name == "bye" and not line:
+                if done.is_set() or (name == "bye" and not line):
                     return
 
     listener = threading.Thread(target=listen, daemon=True)
@@ -128,7 +128,6 @@ def test_a_second_creation_is_refused_kindly_while_the_first_one_runs(running: S
         ]
         answers = [each.result() for each in asked]
 
-    assert sorted(answer.status_code for answer in answers)[0] == 200
     assert [answer.status_code for answer in answers].count(200) == 1
     codes = {answer.json()["code"] for answer in answers if answer.status_code != 200}
     assert codes <= {"CREATION_IN_PROGRESS", "NAME_TAKEN"}
@@ -268,12 +267,14 @@ def test_other_machines_are_let_in_only_with_a_password(tmp_path: Path) -> None:
             "--data", root, "--json", "serve", "--host", "0.0.0.0", "--port", "0", env={"FORKLORE_PASSWORD": password}
         )
         assert (ran.code, ran.error["code"]) == (2, "PASSWORD_NEEDED")
-    with served(root, "--host", "0.0.0.0", env={"FORKLORE_PASSWORD": "correct horse battery"}) as service:
-        with httpx.Client(base_url=service.address, headers={"origin": service.address}) as client:
-            assert client.post("/login", json={"password": "wrong"}).status_code == 422
-            assert client.get("/api/stories").status_code == 401
-            assert client.post("/login", json={"password": "correct horse battery"}).status_code == 204
-            assert client.get("/api/stories").status_code == 200
+    with (
+        served(root, "--host", "0.0.0.0", env={"FORKLORE_PASSWORD": "correct horse battery"}) as service,
+        httpx.Client(base_url=service.address, headers={"origin": service.address}) as client,
+    ):
+        assert client.post("/login", json={"password": "wrong"}).status_code == 422
+        assert client.get("/api/stories").status_code == 401
+        assert client.post("/login", json={"password": "correct horse battery"}).status_code == 204
+        assert client.get("/api/stories").status_code == 200
 
 
 def test_a_port_that_is_taken_is_told(running: Served) -> None:

@@ -94,7 +94,7 @@ class Watching:
     async def _tell(self, root: Path, paths: set[str]) -> None:
         if not self._service.events.listened_to(root):
             return
-        places = {Path(os.path.relpath(path, root)).as_posix() for path in paths}
+        places = {Path(path).relative_to(root).as_posix() for path in paths}
         told = await asyncio.to_thread(_named, root, places)
         if any(place.startswith(f"{FOLDER}/") for place in places):
             await asyncio.to_thread(self._service.tell_new_operations, root)
