@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from io import BytesIO
 from typing import Any, NamedTuple
 
 from forklore.formats.chat_jsonl import Chat
-from forklore.formats.json_text import NotJson, encode, parse_object
+from forklore.formats.json_text import REFUSALS, NotJson, encode, faster_reader, parse_object
 from forklore.model.timeline import Link
 
 _LONG = 4096  # from this length of a header on the faster reader pays for its own import
@@ -38,7 +38,7 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
 
     *quickly* is for who reads many: a short line alone is not worth the import of the faster reader.
     """
-    found = _metadata_quickly(line) if quickly or len(line) >= _LONG else None
+    found = _metadata_quickly(line) if faster_reader(is_worth_it=quickly or len(line) >= _LONG) else None
     if found is None:
         try:
             metadata = parse_object(line).get("chat_metadata")
@@ -106,23 +106,18 @@ def _text(value: object) -> str | None:
 
 
 def _metadata_quickly(line: bytes) -> _Found | None:
-    """Return what tells something with msgspec; None where it is absent or refuses."""
-    decode = _quick_decoder()
-    if decode is None:
-        return None
+    """Return what tells something with the faster reader; None where it refuses."""
     try:
-        found = decode(line).chat_metadata
-    except ValueError:  # msgspec's errors are ValueErrors
+        found = _quick_decoder()(line).chat_metadata
+    except REFUSALS:
         return None
     return _Found(found.main_chat, found.world_info, found.forklore, found.timedWorldInfo, found.auto_recap)
 
 
 @cache
-def _quick_decoder() -> Callable[[bytes], Any] | None:
-    try:
-        import msgspec  # noqa: PLC0415
-    except ImportError:
-        return None
+def _quick_decoder() -> Callable[[bytes], Any]:
+    import msgspec  # noqa: PLC0415
+
     metadata = msgspec.defstruct("Metadata", [(key, Any, None) for key in _Found._fields])
     return msgspec.json.Decoder(msgspec.defstruct("Header", [("chat_metadata", metadata)])).decode
 
@@ -137,8 +132,7 @@ def count_messages(data: bytes) -> int:
 
 def links_of(chat: Chat) -> Iterator[Link]:
     """Yield the links on messages: in the message's ``extra`` and in that of every swipe, since a swipe hides them."""
-    last = chat.message_count - 1
-    numbers = {number for needle in _LINK_NEEDLES for number in chat.messages_with(needle, upto=last)}
+    numbers = list(chat.messages_with(*_LINK_NEEDLES, upto=chat.message_count - 1))
     return _links_at(chat, numbers) if numbers else iter(())
 
 
@@ -151,7 +145,7 @@ def find_links(data: bytes, forks: Collection[str]) -> Iterator[Link]:
     if places:
         chat = Chat.from_bytes(data)
         lines = {bisect_right(chat.lines.starts, place) - 1 for place in places}
-        yield from _links_at(chat, {line - 1 for line in lines if line > 0})  # line 0 is the header
+        yield from _links_at(chat, sorted(line - 1 for line in lines if line > 0))  # line 0 is the header
 
 
 def _places(data: bytes, needle: bytes) -> Iterator[int]:
@@ -161,9 +155,9 @@ def _places(data: bytes, needle: bytes) -> Iterator[int]:
         place = data.find(needle, place + 1)
 
 
-def _links_at(chat: Chat, numbers: set[int]) -> Iterator[Link]:
+def _links_at(chat: Chat, numbers: Iterable[int]) -> Iterator[Link]:
     seen: set[Link] = set()
-    for number in sorted(numbers):
+    for number in numbers:
         try:
             message = chat.message(number)
         except ValueError:
