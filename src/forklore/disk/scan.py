@@ -32,11 +32,12 @@ _dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 Progress = Callable[[int, int], None]
 Row = list[Any]
-"""``[size, mtime_ns, messages, main_chat, lorebook, kind, at, timeline, links, damaged, other_books, mapped, forks]``
+"""``[size, mtime_ns, messages, main_chat, lorebook, kind, at, timeline, links, damaged, other_books, mapped, integrity,
+old_name, old_timeline, forks]``
 
 *forks* are those that links were looked for.
 """
-_FACTS, _MAIN_CHAT, _KIND, _LINKS, _BOOKS, _MAPPED, _FORKS, _LENGTH = slice(2, 12), 3, 5, 8, 10, 11, 12, 13
+_FACTS, _MAIN_CHAT, _KIND, _LINKS, _BOOKS, _MAPPED, _FORKS, _LENGTH = slice(2, 15), 3, 5, 8, 10, 11, 15, 16
 
 
 def scan_stories(workspace: Workspace, cache: Path | None, progress: Progress | None = None) -> tuple[Story, ...]:

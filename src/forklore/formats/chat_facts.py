@@ -31,6 +31,11 @@ class HeaderFacts(NamedTuple):
     """Lorebooks the chat refers to besides its own: in a list of several, or by timed effects."""
     mapped: tuple[tuple[str, str], ...] = ()
     """The map of forks to their lorebooks."""
+    integrity: str | None = None
+    old_name: str | None = None
+    """The name in a record that is its own, but was written when it was called otherwise."""
+    old_timeline: Any = None
+    """The timeline in that record."""
 
 
 def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> HeaderFacts:
@@ -50,8 +55,18 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
     book, own = _book_name(found.world_info), found.forklore
     others = _other_books(found, book) if found.timedWorldInfo or not isinstance(found.world_info, str) else ()
     mapped = tuple(_mapped(found.auto_recap)) if found.auto_recap else ()
+    integrity = found.integrity if isinstance(found.integrity, str) else None
     if not isinstance(own, dict) or own.get("chat") != chat_name:
-        return HeaderFacts(_text(found.main_chat), book, other_books=others, mapped=mapped)
+        old_name = renamed_from(chat_name, own, found.main_chat)
+        return HeaderFacts(
+            _text(found.main_chat),
+            book,
+            other_books=others,
+            mapped=mapped,
+            integrity=integrity,
+            old_name=old_name,
+            old_timeline=own.get("timeline") if isinstance(own, dict) and old_name is not None else None,
+        )
     at = own.get("message")
     return HeaderFacts(
         _text(found.main_chat),
@@ -61,7 +76,16 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
         _text(own.get("timeline")),
         other_books=others,
         mapped=mapped,
+        integrity=integrity,
     )
+
+
+def renamed_from(name: str, identity: object, main_chat: object) -> str | None:
+    """Return the name in a chat's identity, if it is another one and the chat was not forked from it."""
+    old = identity.get("chat") if isinstance(identity, dict) else None
+    if not isinstance(old, str) or old == name or not isinstance(identity, dict):
+        return None
+    return old if identity.get("parent") == main_chat else None
 
 
 class _Found(NamedTuple):
@@ -72,6 +96,7 @@ class _Found(NamedTuple):
     forklore: Any
     timedWorldInfo: Any  # noqa: N815  # as SillyTavern calls it
     auto_recap: Any
+    integrity: Any
 
 
 def _other_books(found: _Found, own: str | None) -> tuple[str, ...]:
@@ -111,7 +136,8 @@ def _metadata_quickly(line: bytes) -> _Found | None:
         found = _quick_decoder()(line).chat_metadata
     except REFUSALS:
         return None
-    return _Found(found.main_chat, found.world_info, found.forklore, found.timedWorldInfo, found.auto_recap)
+    own, effects = found.forklore, found.timedWorldInfo
+    return _Found(found.main_chat, found.world_info, own, effects, found.auto_recap, found.integrity)
 
 
 @cache

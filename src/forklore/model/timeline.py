@@ -39,6 +39,11 @@ class ChatFacts(NamedTuple):
     """Lorebooks it refers to besides its own."""
     mapped: tuple[tuple[str, str], ...] = ()
     """Its map of forks to their lorebooks."""
+    integrity: str | None = None
+    old_name: str | None = None
+    """The name it had when Forklore wrote its record, if it was renamed since."""
+    old_timeline: Any = None
+    """The timeline in that record."""
 
     @property
     def address(self) -> str:
