@@ -208,19 +208,17 @@ def free_clones(means: Means, chats: Sequence[ChatFacts]) -> tuple[tuple[FreeBoo
 def _clones(means: Means) -> Iterator[FreeBook]:
     """Yield every lorebook that is recognisable as a clone of ours: by its name, or because the log has it."""
     made = _made_books(list(means.transactions.log))
-    for path in means.workspace.book_files():
-        name = path.stem
-        operation = made.get(f"worlds/{path.name}")
+    for entry in means.workspace.book_files():
+        name, path = entry.name.removesuffix(".json"), f"worlds/{entry.name}"
+        operation = made.get(path)
         base = names.clone_base(name)
         if operation is None and base is None:
             continue
         with suppress(OSError):
-            stat = path.stat()
+            stat = entry.stat()
             made_at = seconds_of(operation.when) if operation else None
             age = means.now_ms() / 1000 - (made_at if made_at is not None else stat.st_mtime)
-            yield FreeBook(
-                name, f"worlds/{path.name}", stat.st_size, max(0, int(age // _DAY)), _origin(base, operation)
-            )
+            yield FreeBook(name, path, stat.st_size, max(0, int(age // _DAY)), _origin(base, operation))
 
 
 def _made_books(log: list[Operation]) -> dict[str, Operation]:

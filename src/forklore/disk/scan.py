@@ -143,7 +143,7 @@ def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: s
         if not S_ISREG(stat.st_mode):
             return None  # a pipe would make us wait
         if stat.st_size > _WHOLE:
-            with OpenFile(Path(path)) as file:
+            with OpenFile(path) as file:
                 header = file.chat.line_bytes(HEADER) if file.chat.lines.starts else b""
                 messages = file.chat.message_count
             forks = None  # later: it has to be read once more in any case
@@ -169,7 +169,7 @@ def _content(path: str, size: int) -> bytes:
 
 def _read_links(path: str, forks: set[str]) -> tuple[Link, ...]:
     try:
-        with OpenFile(Path(path)) as file:
+        with OpenFile(path) as file:
             return tuple(links_of(file.chat) if file.size > _WHOLE else find_links(file.read(), forks))
     except (OSError, ForkloreError):
         return ()
