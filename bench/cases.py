@@ -319,19 +319,40 @@ def doctor(bench: Bench) -> Iterator[Result]:
         return
     what, reading = f"`doctor`, {chats} timelines, {size:.0f} MB in all", "reading every file once"
     parsing = "every line of it through `json`"
+    cold, reading_cold = f"{what}, from the disk", f"{reading}, from the disk"
+
+    def forget() -> None:
+        shutil.rmtree(cache, ignore_errors=True)
+
+    def forget_all() -> None:
+        forget()
+        _out_of_memory(library)
+
+    cases = {
+        what: Case(opened.doctor, before=forget),
+        reading: Case(lambda: _read_all(library)),
+        parsing: Case(lambda: _parse_all(library)),
+    }
+    if hasattr(os, "posix_fadvise"):
+        cases[cold] = Case(opened.doctor, before=forget_all)
+        cases[reading_cold] = Case(lambda: _read_all(library), before=forget_all)
+    os.sync()  # what is not yet on the disk cannot be let go
     try:
-        times = in_turn(
-            {
-                what: Case(opened.doctor, before=lambda: shutil.rmtree(cache, ignore_errors=True)),
-                reading: Case(lambda: _read_all(library)),
-                parsing: Case(lambda: _parse_all(library)),
-            },
-            bench.rounds,
-        )
+        times = in_turn(cases, bench.rounds)
     finally:
         shutil.rmtree(library, ignore_errors=True)
     yield _compared(times, what, reading, limit=None if bench.quick else 3.0)
     yield _compared(times, what, parsing, what="the same")
+    if cold in cases:
+        yield _compared(times, cold, reading_cold)
+
+
+def _out_of_memory(library: Path) -> None:
+    """Ask the system to keep no file of the library in memory."""
+    for path, _ in _walk(str(library)):
+        descriptor = os.open(path, os.O_RDONLY)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(descriptor)
 
 
 def _parse_all(library: Path) -> None:
