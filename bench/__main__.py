@@ -27,6 +27,7 @@ Measured on {machine}.
 - The ratio is the median of each round's own ratio, so that a slow moment of the machine hits both sides.
   Times move from machine to machine, ratios much less; only ratios, memory and space have limits.
 - All files are in the page cache, and every side begins with the disk at rest and the same files.
+  Only where it says "from the disk" has the system been asked to let go of them, as before the first command of a day.
 - A checkpoint is whole: requirements checked, chat, lorebook clone and parent written, synced, journalled and logged.
   It is held against copying chat, lorebook and parent and syncing the copies.
 - For memory and space the number itself is the one with the limit, in MiB or MB.

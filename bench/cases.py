@@ -6,8 +6,10 @@ import compileall
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,10 +18,12 @@ from typing import Any
 
 import forklore
 from bench.measure import Case, Times, in_turn, peak_memory
+from bench.serving import first_answer, serving, write_forest
 from bench.stories import SIZES, BenchStory, Size, write_library, write_story
 from forklore.testing.damage import write_damaged_workspace
 
 _NAME = "A bench checkpoint"
+_PORT = 17_788
 _MIB = 2**20
 
 
@@ -319,19 +323,40 @@ def doctor(bench: Bench) -> Iterator[Result]:
         return
     what, reading = f"`doctor`, {chats} timelines, {size:.0f} MB in all", "reading every file once"
     parsing = "every line of it through `json`"
+    cold, reading_cold = f"{what}, from the disk", f"{reading}, from the disk"
+
+    def forget() -> None:
+        shutil.rmtree(cache, ignore_errors=True)
+
+    def forget_all() -> None:
+        forget()
+        _out_of_memory(library)
+
+    cases = {
+        what: Case(opened.doctor, before=forget),
+        reading: Case(lambda: _read_all(library)),
+        parsing: Case(lambda: _parse_all(library)),
+    }
+    if hasattr(os, "posix_fadvise"):
+        cases[cold] = Case(opened.doctor, before=forget_all)
+        cases[reading_cold] = Case(lambda: _read_all(library), before=forget_all)
+    os.sync()  # what is not yet on the disk cannot be let go
     try:
-        times = in_turn(
-            {
-                what: Case(opened.doctor, before=lambda: shutil.rmtree(cache, ignore_errors=True)),
-                reading: Case(lambda: _read_all(library)),
-                parsing: Case(lambda: _parse_all(library)),
-            },
-            bench.rounds,
-        )
+        times = in_turn(cases, bench.rounds)
     finally:
         shutil.rmtree(library, ignore_errors=True)
     yield _compared(times, what, reading, limit=None if bench.quick else 3.0)
     yield _compared(times, what, parsing, what="the same")
+    if cold in cases:
+        yield _compared(times, cold, reading_cold)
+
+
+def _out_of_memory(library: Path) -> None:
+    """Ask the system to keep no file of the library in memory."""
+    for path, _ in _walk(str(library)):
+        descriptor = os.open(path, os.O_RDONLY)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(descriptor)
 
 
 def _parse_all(library: Path) -> None:
@@ -390,4 +415,64 @@ def space(bench: Bench) -> Iterator[Result]:
     )
 
 
-ALL: tuple[Callable[[Bench], Iterator[Result]], ...] = (checkpoints, looking, command, stories, doctor, memory, space)
+# --- the service --------------------------------------------------------------------------------------------------
+
+_IDLE_SECONDS = 10
+
+
+def service(bench: Bench) -> Iterator[Result]:
+    """Measure how soon the service answers, what it costs while nobody asks, and how quickly the page gets its data."""
+    compileall.compile_dir(Path(forklore.__file__).parent, quiet=1)  # as the installer of a package does
+    forest = bench.scratch / "forest"
+    main = write_forest(forest, stories=500, timelines=300)
+    seconds = statistics.median(first_answer(forest, _PORT + number) for number in range(max(5, bench.rounds // 2)))
+    yield Result("first answer after `forklore serve`", f"{seconds * 1000:.0f} ms", "", seconds, 1.0)
+    with serving(forest) as running:
+        time.sleep(1)
+        computed = running.cpu_seconds()
+        time.sleep(_IDLE_SECONDS)
+        yield Result("memory of an idle service", f"{running.memory():.0f} MiB", "", running.memory(), 90)
+        idle = running.cpu_seconds() - computed
+        yield Result(f"computing of an idle service in {_IDLE_SECONDS} s", f"{idle:.2f} s", "", idle, 0)
+        for what, ask in (
+            ("the list of 500 stories", lambda: running.get("overview")),
+            ("the tree of 300 timelines", lambda: running.get("layout", chat=main)),
+        ):
+            times = in_turn({what: Case(ask)}, bench.rounds)
+            yield Result(what, f"{times.milliseconds(what):.1f} ms", "", times.milliseconds(what) / 1000, 0.3)
+    with bench.story(SIZES["middle" if bench.quick else "large"]) as story:
+        yield from _opening(bench, story)
+
+
+def _opening(bench: Bench, story: BenchStory) -> Iterator[Result]:
+    """Measure what the page asks to show the end of a long timeline; each time the file is a new one to the service."""
+    last = story.size.messages
+    what = f"a timeline of {last} messages opens"
+    again = "the next screen of it"
+    with serving(story.root) as running:
+
+        def show(start: int) -> None:
+            running.get("messages", chat=story.address, start=start, count=50)
+
+        times = in_turn(
+            {
+                what: Case(lambda: show(last - 50), before=lambda: os.utime(story.chat)),
+                again: Case(lambda: show(last - 150)),
+                _READ: Case(lambda: story.chat.open("rb").read()),
+            },
+            bench.rounds * 2,
+        )
+    yield _compared(times, what, _READ, limit=None if bench.quick else 2.0)
+    yield _compared(times, again, _READ)
+
+
+ALL: tuple[Callable[[Bench], Iterator[Result]], ...] = (
+    checkpoints,
+    looking,
+    command,
+    stories,
+    doctor,
+    service,
+    memory,
+    space,
+)

@@ -24,6 +24,10 @@ from forklore.cli.main import SECTIONS, program
 from forklore.errors import ForkloreError, Kind
 from forklore.model.names import NameTemplates
 from forklore.planning.repairing import REPAIRS
+from forklore.web.access import Access
+from forklore.web.application import routes
+from forklore.web.schema import completed
+from forklore.web.service import Service
 
 REFERENCE = Path(__file__).parent / "reference"
 SOURCE = Path(forklore.__file__).parent
@@ -47,6 +51,7 @@ def pages() -> dict[str, str]:
         "errors.md": _errors(),
         "findings.md": _findings(),
         "settings.md": _settings(),
+        "rest.md": _rest(),
     }
     return {name: "\n".join([NOTE, "", *lines]).rstrip() + "\n" for name, lines in written.items()}
 
@@ -283,6 +288,70 @@ def _settings() -> Iterator[str]:
             ["`NO_COLOR`", "no colours, if it is set and not empty"],
         ],
     )
+
+
+def _rest() -> Iterator[str]:
+    document = rest_document()
+    yield from (
+        "# REST",
+        "",
+        f"{document['info']['description']} All of them are below the address of `forklore serve`.",
+        "",
+    )
+    yield "Errors are `application/problem+json`; [errors.md](errors.md) lists the codes."
+    yield "How requests are let in, followed and cancelled is told in [the service's design](../design/service.md)."
+    yield ""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield from (f"## `{method.upper()} {path}`", "", operation["description"], "")
+            given = [*_parameters(operation), *_body(operation, document)]
+            if given:
+                yield from _table(("Field", "Type", "Needed"), given)
+            answer = operation["responses"].get("200", {}).get("content", {}).get("application/json", {}).get("schema")
+            if answer:
+                yield from (f"Answers {_shape(answer)}.", "")
+
+
+def rest_document() -> dict[str, Any]:
+    """Return the OpenAPI document of the service."""
+    return completed(routes(Access([]), Service(), "cookie").openapi_schema.to_schema())
+
+
+def _parameters(operation: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    for parameter in operation.get("parameters", ()):
+        where = "path" if parameter["in"] == "path" else "query"
+        yield (
+            f"`{parameter['name']}` ({where})",
+            _shape(parameter["schema"]),
+            "yes" if parameter.get("required") else "",
+        )
+
+
+def _body(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if content:
+        name = content["schema"]["$ref"].rpartition("/")[2]
+        shape = document["components"]["schemas"][name]
+        for field, described in shape.get("properties", {}).items():
+            yield f"`{field}`", _shape(described), "yes" if field in shape.get("required", ()) else ""
+
+
+def _shape(shape: dict[str, Any]) -> str:
+    """Return a JSON Schema in a few words."""
+    if "enum" in shape:
+        return " or ".join(f"`{value}`" for value in shape["enum"])
+    for key in ("anyOf", "oneOf"):
+        if key in shape:
+            return " or ".join(dict.fromkeys(_shape(each) for each in shape[key]))
+    kind = shape.get("type", "anything")
+    if isinstance(kind, list):
+        return " or ".join(kind)
+    if kind == "array":
+        return f"a list of {_shape(shape['items'])}"
+    if kind == "object" and shape.get("properties"):
+        more = ", …" if shape.get("additionalProperties") else ""
+        return f"{{{', '.join(f'`{name}`' for name in shape['properties'])}{more}}}"
+    return {"string": "text", "integer": "number", "boolean": "true or false", "anything": "any value"}.get(kind, kind)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -96,6 +97,45 @@ def test_the_doctor_finds_all_that_is_wrong_and_nothing_else(hospital: tuple[Pat
     assert found(answer) - expected == set(), "found, but not wrong"
     assert answer["fixed"] == []
     assert read_workspace(patient) == before
+
+
+SEVERAL = """
+import json, sys
+import forklore
+from forklore.disk import spreading
+spreading._useful_processes = lambda items: int(sys.argv[2])
+opened = forklore.open(sys.argv[1])
+print(json.dumps([opened.stories().to_json(), opened.doctor().to_json()]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux")
+def test_several_processes_find_what_one_finds(patient: Path, tmp_path: Path) -> None:
+    folder = patient / "chats" / "Unreadable"
+    folder.mkdir()
+    (folder / "A folder.jsonl").mkdir()
+    (folder / "Nowhere.jsonl").symlink_to(tmp_path / "nowhere")
+    (folder / "Empty.jsonl").touch()
+    (folder / "Bytes.jsonl").write_bytes(b'\xff\xfe{"chat_metadata":{}}\n{\0}\n')
+    (folder / "Book.jsonl").write_bytes(b'{"chat_metadata":{"world_info":"A folder"}}\n{"mes":"Hello."}')
+    (patient / "worlds" / "A folder.json").mkdir()
+    command = [sys.executable, "-c", SEVERAL, str(patient)]
+
+    one, three = (
+        subprocess.run(
+            [*command, str(count)],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "FORKLORE_CACHE": str(tmp_path / f"cache of {count}")},
+        )
+        for count in (1, 3)
+    )
+
+    assert three.stdout == one.stdout
+    codes = {(finding["code"], finding.get("chat")) for finding in json.loads(one.stdout)[1]["findings"]}
+    damaged = {("CHAT_DAMAGED", "Unreadable/Empty"), ("CHAT_DAMAGED", "Unreadable/Bytes")}
+    assert damaged | {("LOREBOOK_UNREADABLE", "Unreadable/Book")} <= codes
 
 
 def test_the_doctor_finds_nothing_in_a_workspace_without_chats(tmp_path: Path) -> None:

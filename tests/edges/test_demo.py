@@ -9,7 +9,7 @@ from tests.edges.running import run, snapshot
 
 
 def test_the_demo_shows_the_tree_and_the_proof(tmp_path: Path) -> None:
-    ran = run("demo", tmp_path / "quay")
+    ran = run("demo", tmp_path / "quay", "--no-serve")
 
     assert ran.code == 0
     assert "The key in hand  checkpoint @31, 32 messages" in ran.out
@@ -45,7 +45,7 @@ def test_the_demo_without_a_folder_makes_and_names_one(tmp_path: Path, monkeypat
 
 
 def test_the_demo_takes_an_empty_folder(tmp_path: Path) -> None:
-    assert run("demo", tmp_path).code == 0
+    assert run("demo", tmp_path, "--no-serve").code == 0
 
 
 @pytest.mark.parametrize("there", ["a folder with a file", "a file"])

@@ -37,9 +37,10 @@ WITHOUT_COMMAND = {
     "is_shared_on_purpose",
     "empty_trash",
     "change_settings",
+    "newest_operations",
 }
 """What happens on opening, what a face needs for itself, what --dry-run shows, and what other options do."""
-WITHOUT_METHOD = {"demo", "completion"}
+WITHOUT_METHOD = {"demo", "completion", "serve"}
 
 
 def test_exports_are_pinned() -> None:

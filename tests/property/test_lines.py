@@ -43,6 +43,7 @@ def test_every_chunking_finds_the_lines(data: bytes, at: list[int]) -> None:
     assert list(zip(index.starts, index.ends, strict=True)) == spans
     assert list(index.odd_lines) == odd
     assert index.size == len(data)
+    assert Chat.from_bytes(data).lines == index
 
 
 @given(files, st.lists(st.sampled_from([b"x", b"{}", b'"', b"xx", b"}{"]), min_size=1, max_size=2, unique=True))

@@ -21,6 +21,11 @@ CHECKS = (
     "unsupported_method",
 )
 
+_REAL_CHATS = """
+[parameters]
+"query.chat" = ["Maren Tolliver", "Branch #42", "The key in hand - 2025-11-02@21h04m23s", "../settings", "no such chat"]
+"""
+
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Served]:
@@ -32,11 +37,12 @@ def running(tmp_path: Path) -> Iterator[Served]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_no_request_finds_a_failure_or_an_answer_that_is_not_told_of(running: Served, tmp_path: Path):
+def test_no_request_finds_a_failure_or_an_answer_that_is_not_told_of(running: Served, tmp_path: Path) -> None:
     folder = running.folder / "extensions" / "forklore"
     folder.mkdir(parents=True)
     (folder / "pairing.json").write_text('{"code": "one-time-code"}')
     token = httpx.post(f"{running.address}/api/pair", json={"code": "one-time-code"}).json()["token"]
+    (tmp_path / "schemathesis.toml").write_text(_REAL_CHATS, encoding="utf-8")
     found = subprocess.run(
         [
             *(sys.executable, "-m", "schemathesis.cli", "run", f"{running.address}/api/openapi.json"),
@@ -53,7 +59,7 @@ def test_no_request_finds_a_failure_or_an_answer_that_is_not_told_of(running: Se
     assert found.returncode == 0, found.stdout[-8000:]
 
 
-def test_the_document_tells_what_every_route_answers(rest: Callable[[str], Rest]):
+def test_the_document_tells_what_every_route_answers(rest: Callable[[str], Rest]) -> None:
     paths = rest("hollow_quay_clean").get("/openapi.json").json()["paths"]
     for path, methods in paths.items():
         for method, operation in methods.items():

@@ -13,7 +13,7 @@ from forklore.channels.identity import mark_of
 from forklore.disk.files import OpenFile
 from forklore.disk.scan import scan_chats
 from forklore.errors import ForkloreError
-from forklore.formats.chat_facts import links_of
+from forklore.formats.chat_facts import links_of, renamed_from
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.log.operations import Operation, undone_ids
 from forklore.model import names
@@ -142,16 +142,12 @@ class Around:
         A copy carries that identity too. One made by SillyTavern's branches and checkpoints names the original as its
         parent; of several others nobody can tell which one is the renamed chat.
         """
-        name = _renamed_from(address.name, metadata)
+        name = renamed_from(address.name, metadata.get(IDENTITY_KEY), metadata.get("main_chat"))
         if name is None or self.is_there(address, name):
             return None
         timeline = metadata[IDENTITY_KEY].get("timeline")
-        twins = (
-            other
-            for sibling, other in self._siblings(address)
-            if _renamed_from(sibling, other) == name and other[IDENTITY_KEY].get("timeline") == timeline
-        )
-        return None if any(True for _ in twins) else name
+        siblings = self._siblings(address)
+        return None if any(each.old_name == name and each.old_timeline == timeline for each in siblings) else name
 
     def parent_now(self, address: ChatAddress, metadata: Mapping[str, Any]) -> str | None:
         """Return what a missing parent is called now: the one chat with its timeline id, or with its mark."""
@@ -164,41 +160,24 @@ class Around:
         elif identity.get("chat") == missing:
             timeline = identity.get("timeline")  # copied from the parent by SillyTavern
         found = [
-            name
-            for name, other in self._siblings(address)
-            if (timeline and _renamed_from(name, other) == missing and other[IDENTITY_KEY].get("timeline") == timeline)
-            or (not timeline and mark and mark_of(other) == mark)
+            each.name
+            for each in self._siblings(address)
+            if (timeline and each.old_name == missing and each.old_timeline == timeline)
+            or (not timeline and mark and mark_of(each.integrity) == mark)
         ]
         return found[0] if len(found) == 1 else None
 
-    def _siblings(self, address: ChatAddress) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield the chats beside one, with what their metadata says about who they are."""
-        for name in self._names_by_place[place_of(address.folder)]:
-            if name != address.name:
-                sibling = address.sibling(name)
-                if sibling not in self._known:
-                    self._known[sibling] = self._who(sibling)
-                yield name, self._known[sibling]
+    def _siblings(self, address: ChatAddress) -> Iterator[ChatFacts]:
+        """Yield the chats beside one."""
+        beside = self._by_place.get(place_of(address.folder), ())
+        return (chat for chat in beside if chat.name != address.name)
 
     @cached_property
-    def _known(self) -> dict[ChatAddress, Mapping[str, Any]]:
-        return {}
-
-    @cached_property
-    def _names_by_place(self) -> dict[str, list[str]]:
-        by_place: dict[str, list[str]] = {}
-        for place, name in sorted(self._names):
-            by_place.setdefault(place, []).append(name)
+    def _by_place(self) -> dict[str, list[ChatFacts]]:
+        by_place: dict[str, list[ChatFacts]] = {}
+        for chat in self.facts.values():
+            by_place.setdefault(place_of(chat.folder), []).append(chat)
         return by_place
-
-    def _who(self, address: ChatAddress) -> Mapping[str, Any]:
-        workspace = self._means.workspace
-        try:
-            with OpenFile(workspace.root / workspace.chat_path(address)) as file:
-                metadata = file.chat.metadata
-        except (OSError, ChatDamaged, ForkloreError):
-            return {}
-        return {key: metadata.get(key) for key in (IDENTITY_KEY, "main_chat", "integrity")}
 
     @cached_property
     def books(self) -> frozenset[str]:
@@ -242,12 +221,3 @@ class Around:
                 if is_new and self._means.transactions.is_in_trash(change["item"]):
                     found[change["path"]] = change
         return found
-
-
-def _renamed_from(name: str, metadata: Mapping[str, Any]) -> str | None:
-    """Return the name in a chat's identity, if it is another one and the chat was not forked from it."""
-    identity = metadata.get(IDENTITY_KEY)
-    old = identity.get("chat") if isinstance(identity, dict) else None
-    if not isinstance(old, str) or old == name or not isinstance(identity, dict):
-        return None
-    return old if identity.get("parent") == metadata.get("main_chat") else None

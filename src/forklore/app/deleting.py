@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -202,25 +203,34 @@ def free_clones(means: Means, chats: Sequence[ChatFacts]) -> tuple[tuple[FreeBoo
     found, clones = referrers(means.workspace, means.cache(), chats), list(_clones(means))
     if found.unreadable:
         return (), found.unreadable if clones else ()
-    return tuple(book for book in clones if not found.of(book.name)), ()
+    free = (_free_book(entry, operation, means) for entry, operation in clones if not found.of(_book_name(entry)))
+    return tuple(book for book in free if book is not None), ()
 
 
-def _clones(means: Means) -> Iterator[FreeBook]:
+def _clones(means: Means) -> Iterator[tuple[os.DirEntry[str], Operation | None]]:
     """Yield every lorebook that is recognisable as a clone of ours: by its name, or because the log has it."""
     made = _made_books(list(means.transactions.log))
-    for path in means.workspace.book_files():
-        name = path.stem
-        operation = made.get(f"worlds/{path.name}")
-        base = names.clone_base(name)
-        if operation is None and base is None:
-            continue
-        with suppress(OSError):
-            stat = path.stat()
-            made_at = seconds_of(operation.when) if operation else None
-            age = means.now_ms() / 1000 - (made_at if made_at is not None else stat.st_mtime)
-            yield FreeBook(
-                name, f"worlds/{path.name}", stat.st_size, max(0, int(age // _DAY)), _origin(base, operation)
-            )
+    for entry in means.workspace.book_files():
+        operation = made.get(f"worlds/{entry.name}")
+        if operation is not None or names.clone_base(_book_name(entry)) is not None:
+            yield entry, operation
+
+
+def _book_name(entry: os.DirEntry[str]) -> str:
+    return entry.name.removesuffix(".json")
+
+
+def _free_book(entry: os.DirEntry[str], operation: Operation | None, means: Means) -> FreeBook | None:
+    """Return a clone as ``cleanup`` shows it; None when it is gone."""
+    name = _book_name(entry)
+    try:
+        stat = entry.stat()
+    except OSError:
+        return None
+    made_at = seconds_of(operation.when) if operation else None
+    age = means.now_ms() / 1000 - (made_at if made_at is not None else stat.st_mtime)
+    origin = _origin(names.clone_base(name), operation)
+    return FreeBook(name, f"worlds/{entry.name}", stat.st_size, max(0, int(age // _DAY)), origin)
 
 
 def _made_books(log: list[Operation]) -> dict[str, Operation]:

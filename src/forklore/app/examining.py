@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from forklore.app.around import Around
 from forklore.app.deleting import free_clones
@@ -12,6 +13,7 @@ from forklore.app.means import Means
 from forklore.app.opening import opened_timeline
 from forklore.app.reading import reading
 from forklore.checks.opening import findings_on_opening
+from forklore.disk.spreading import spread
 from forklore.disk.transaction import FOLDER
 from forklore.disk.workspace import ChatNotFound
 from forklore.errors import ForkloreError
@@ -46,22 +48,28 @@ def examine(means: Means) -> Iterator[Located]:
     yield from _leftovers(means)
     yield from _log(means)
     around = Around(means)
-    seen = _Seen()
-    total = len(around.facts)
-    for number, (folder, name) in enumerate(sorted(around.facts), 1):
-        yield from _timeline(ChatAddress(folder, name), means, around, seen)
-        means.advance(number, total)
-    yield from _duplicates(seen, means, around)
-    yield from _books(means, seen, around)
-    yield from _groups(means, around)
+    looks: list[Callable[[], _Seen]] = [
+        lambda: _Seen(tuple(_unused_clones(means, around))),
+        lambda: _Seen(tuple(_groups(means, around))),
+        *(partial(_timeline, ChatAddress(*place), means, around) for place in sorted(around.facts)),
+    ]
+    parts = spread(lambda part: [look() for look in part], looks, means.advance)
+    clones, groups, *timelines = [seen for part in parts for seen in part]
+    for timeline in timelines:
+        yield from timeline.findings
+    yield from _duplicates(timelines, means, around)
+    yield from clones.findings
+    yield from _unread_books(timelines, means, around)
+    yield from groups.findings
 
 
-class _Seen:
-    """What is compared across timelines."""
+class _Seen(NamedTuple):
+    """What one look found; of a timeline also what is compared with others."""
 
-    def __init__(self) -> None:
-        self.integrity: dict[str, list[ChatAddress]] = {}
-        self.books: set[str] = set()
+    findings: tuple[Located, ...] = ()
+    address: ChatAddress | None = None
+    integrity: str | None = None
+    book: str | None = None
 
 
 def _leftovers(means: Means) -> Iterator[Located]:
@@ -92,27 +100,28 @@ def _log(means: Means) -> Iterator[Located]:
         )
 
 
-def _timeline(address: ChatAddress, means: Means, around: Around, seen: _Seen) -> Iterator[Located]:
+def _timeline(address: ChatAddress, means: Means, around: Around) -> _Seen:
     try:
         with reading(means.workspace, address) as read:
             opened = opened_timeline(read, means, around)
-            found = findings_on_opening(opened)
+            findings = tuple([Located(finding, chat=str(address)) for finding in findings_on_opening(opened)])
             integrity = opened.metadata.get("integrity")
+            return _Seen(findings, address, integrity if isinstance(integrity, str) else None, read.book_name)
     except ChatNotFound:
-        return  # removed while we look
+        return _Seen()  # removed while we look
     except ForkloreError as error:
-        yield Located(Finding("CHAT_DAMAGED", Severity.ERROR, error.message, error.action), chat=str(address))
-        return
-    if isinstance(integrity, str) and integrity:
-        seen.integrity.setdefault(integrity, []).append(address)
-    if read.book_name:
-        seen.books.add(read.book_name)
-    for finding in found:
-        yield Located(finding, chat=str(address))
+        finding = Finding("CHAT_DAMAGED", Severity.ERROR, error.message, error.action)
+        return _Seen((Located(finding, chat=str(address)),))
 
 
-def _duplicates(seen: _Seen, means: Means, around: Around) -> Iterator[Located]:
-    for addresses in seen.integrity.values():
+def _duplicates(timelines: Sequence[_Seen], means: Means, around: Around) -> Iterator[Located]:
+    by_integrity: dict[str, list[ChatAddress]] = {}
+    for timeline in timelines:
+        if timeline.integrity and timeline.address:
+            by_integrity.setdefault(timeline.integrity, []).append(timeline.address)
+    for addresses in by_integrity.values():
+        if len(addresses) < 2:
+            continue
         # Old versions of SillyTavern let a fork inherit it: whose parent has the same is no copy.
         places = {str(address): around.timeline(address) for address in addresses}
         own = [each for each in addresses if (place := places[str(each)]) is None or place.parent not in places]
@@ -139,7 +148,7 @@ def _age(address: ChatAddress, means: Means, around: Around) -> tuple[bool, int,
     return facts.kind is None, stat.st_mtime_ns, str(address)
 
 
-def _books(means: Means, seen: _Seen, around: Around) -> Iterator[Located]:
+def _unused_clones(means: Means, around: Around) -> Iterator[Located]:
     for book in free_clones(means, list(around.facts.values()))[0]:
         yield Located(
             Finding(
@@ -150,8 +159,11 @@ def _books(means: Means, seen: _Seen, around: Around) -> Iterator[Located]:
             ),
             path=book.path,
         )
+
+
+def _unread_books(timelines: Sequence[_Seen], means: Means, around: Around) -> Iterator[Located]:
     workspace = means.workspace
-    for name in sorted(around.books - seen.books):
+    for name in sorted(around.books - {timeline.book for timeline in timelines}):
         path = workspace.book_path(name)
         try:
             parse_lorebook(name, (workspace.root / path).read_bytes())

@@ -75,6 +75,7 @@ def opened_timeline(read: Reading, means: Means, around: Around) -> Opened:
         name=address.name,
         kind=place.kind if place else "main",
         chat=chat,
+        metadata=metadata,
         damage=read.damage or _broken_lines(chat),
         book_name=read.book_name,
         book=read.parent.book,
@@ -118,7 +119,7 @@ def _facts(opened: Opened, read: Reading) -> dict[str, str]:
     """Return what the recorded digests prove; what was never recorded is not spoken of."""
     digests, at = _digests(opened.metadata), opened.forked_at
     facts: dict[str, str] = {}
-    if opened.identity is None or opened.chat is None:
+    if opened.identity is None:
         return facts
     if digests.get("messages") and at is not None:
         facts["messages"] = _messages_fact(opened.chat, at, read, digests["messages"])

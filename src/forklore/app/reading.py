@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from forklore.channels.cut import Parent
 from forklore.disk.files import OpenFile
@@ -54,7 +53,7 @@ def reading(workspace: Workspace, address: ChatAddress, *, with_book: bool = Tru
     path = workspace.chat_path(address)
     read = Reading(address, None, path)  # type: ignore[arg-type]  # filled in below, once the files are open
     try:
-        chat_file = _open(workspace.root / path, address)
+        chat_file = _open(workspace.file(path), address)
         read.files[path] = chat_file
         chat = chat_file.chat
         read.parent = Parent(chat, None)
@@ -72,7 +71,7 @@ def reading(workspace: Workspace, address: ChatAddress, *, with_book: bool = Tru
             file.close()
 
 
-def _open(path: Path, address: ChatAddress) -> OpenFile:
+def _open(path: str, address: ChatAddress) -> OpenFile:
     try:
         return OpenFile(path)
     except FileNotFoundError as error:
@@ -84,7 +83,7 @@ def _open(path: Path, address: ChatAddress) -> OpenFile:
 def _open_book(workspace: Workspace, read: Reading, name: str) -> None:
     path = workspace.book_path(name)
     try:
-        read.files[path] = OpenFile(workspace.root / path)
+        read.files[path] = OpenFile(workspace.file(path))
     except FileNotFoundError:
         read.book_missing = True
     except OSError as error:

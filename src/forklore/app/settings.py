@@ -73,7 +73,7 @@ def _overrides(stored: object) -> Mapping[str, Effect]:
     for code, value in stored.items():
         if code not in rows:
             raise SettingsInvalid(f"There is no requirement {code!r}.")
-        if value not in effects:
+        if not isinstance(value, str) or value not in effects:
             raise SettingsInvalid(f"{code} is {value!r}; it may be block, warn or ignore.")
         if rows[code].indispensable and effects[value] is not Effect.BLOCK:
             raise SettingsInvalid(f"{code} always blocks: without it no isolated fork can be made.")

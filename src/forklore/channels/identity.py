@@ -22,12 +22,11 @@ def own_identity(metadata: Mapping[str, Any], chat_name: str) -> Mapping[str, An
     return None
 
 
-def mark_of(metadata: Mapping[str, Any]) -> str | None:
+def mark_of(integrity: object) -> str | None:
     """Return what a chat can be known by after it was renamed in SillyTavern, which leaves its ``integrity`` alone.
 
     It is a digest, since a fork should not carry the identity of its parent.
     """
-    integrity = metadata.get("integrity")
     return hashlib.sha256(integrity.encode("utf-8", "replace")).hexdigest()[:16] if isinstance(integrity, str) else None
 
 
@@ -40,7 +39,7 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
         "kind": point.kind,
         "parent": point.parent_name,
         "parent_timeline": point.parent_timeline,
-        "parent_mark": mark_of(parent.metadata),
+        "parent_mark": mark_of(parent.metadata.get("integrity")),
         "message": point.at,
     }
     return Cut(

@@ -25,7 +25,9 @@ class Opened:
     name: str
     kind: str
     """``main``, ``checkpoint`` or ``branch``, as the story's tree knows it."""
-    chat: Chat | None
+    chat: Chat
+    metadata: Mapping[str, Any]
+    """The chat's metadata; empty when it cannot be read."""
     damage: str = ""
     """Why the chat cannot be read, or which lines of it cannot."""
     book_name: str | None = None
@@ -54,16 +56,6 @@ class Opened:
     link_pending: bool = False
     """Its parent could not be told of it when it was made, and still does not know."""
 
-    @cached_property
-    def metadata(self) -> Mapping[str, Any]:
-        """The chat's metadata; empty when it cannot be read."""
-        if self.chat is None:
-            return {}
-        try:
-            return self.chat.metadata
-        except ChatDamaged:
-            return {}
-
     @property
     def is_fork(self) -> bool:
         """Whether it was forked off another timeline."""
@@ -72,7 +64,7 @@ class Opened:
     @property
     def last(self) -> int:
         """The number of the last message, -1 without any."""
-        return self.chat.message_count - 1 if self.chat else -1
+        return self.chat.message_count - 1
 
     @cached_property
     def identity(self) -> Mapping[str, Any] | None:

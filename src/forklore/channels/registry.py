@@ -77,8 +77,11 @@ def _parse_line(kind: str, line: str) -> RegistryLine | None:
 
 def broken_lines(outline: Outline) -> Iterator[str]:
     """Yield, for each registry line that names a missing or another entry, a sentence about it."""
-    registries, comments = outline.registry_entries, outline.by_uid
-    if not registries or _are_sound(registries, comments):
+    registries = outline.registry_entries
+    if not registries:
+        return
+    comments = outline.by_uid
+    if _are_sound(registries, comments):
         return
     seen: set[int] = set()
     for line in registry_lines(registries):

@@ -46,7 +46,7 @@ def _lorebook_is_there(opened: Opened) -> Problems:
     repairs: list[str] = ["follow-rename"] if opened.book_now else []
     if opened.book_in_trash:
         repairs.append("from-trash")
-    if opened.chat and snapshot_of(opened.chat):
+    if snapshot_of(opened.chat):
         repairs.append("from-snapshot")
     if opened.parent:
         repairs.append("from-parent")
@@ -261,7 +261,7 @@ def _registries_are_sound(opened: Opened) -> Problems:
 
 def _something_is_visible(opened: Opened) -> Problems:
     chat = opened.chat
-    if chat is None or not opened.is_fork or opened.damage or opened.last < 0:
+    if not opened.is_fork or opened.damage or opened.last < 0:
         return
     if all(chat.is_hidden(number) for number in range(opened.last, -1, -1)):
         yield Problem(

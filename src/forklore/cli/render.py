@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from forklore.app.contamination import Contamination
     from forklore.app.deciding import SettingsShown
     from forklore.app.doctor import Examined
-    from forklore.app.extension import Extension
     from forklore.app.examining import Located
+    from forklore.app.extension import Extension
     from forklore.app.isolating import Isolated
     from forklore.app.opening import Verified
     from forklore.app.repairing import Repairs

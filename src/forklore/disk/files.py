@@ -35,21 +35,30 @@ class ContextChanged(ForkloreError):
 class OpenFile:
     """A file that is open for reading; SillyTavern replaces files as a whole, so its content stays what it is."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str | Path) -> None:
         """Open the file; raises what ``os.open`` raises, and ``OSError`` for what is no file."""
         self.path = path
         self.descriptor = os.open(path, _READING)
         self.stat = os.fstat(self.descriptor)
-        self.fingerprint: Fingerprint = fingerprint(self.stat)
         if not stat.S_ISREG(self.stat.st_mode):
             self.close()
             kind = errno.EISDIR if stat.S_ISDIR(self.stat.st_mode) else errno.EINVAL
             raise OSError(kind, os.strerror(kind), str(path))
 
     @property
+    def name(self) -> str:
+        """What the file is called in its folder."""
+        return os.path.basename(self.path)
+
+    @property
     def size(self) -> int:
         """How many bytes the file has."""
-        return self.fingerprint.size
+        return self.stat.st_size
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """What tells whether the file at the path is still this one."""
+        return fingerprint(self.stat)
 
     def read(self, start: int = 0, end: int | None = None) -> bytes:
         """Return the bytes from *start* to *end*; raises ``ContextChanged`` when the file became shorter."""
@@ -58,7 +67,7 @@ class OpenFile:
         while len(data) < end - start:
             more = read_at(self.descriptor, start + len(data), end - start - len(data))
             if not more:
-                raise ContextChanged(f"{self.path.name!r} became shorter while it was being read.")
+                raise ContextChanged(f"{self.name!r} became shorter while it was being read.")
             data += more
         return data
 
@@ -79,7 +88,7 @@ class OpenFile:
             while start < end:
                 count = os.preadv(self.descriptor, [view[: min(size, end - start)]], start)
                 if not count:
-                    raise ContextChanged(f"{self.path.name!r} became shorter while it was being read.")
+                    raise ContextChanged(f"{self.name!r} became shorter while it was being read.")
                 yield buffer if count == size else buffer[:count]
                 start += count
 

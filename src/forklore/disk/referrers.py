@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from forklore.disk.files import OpenFile
 from forklore.disk.scan import scan_chats
-from forklore.disk.workspace import Workspace, comparable
+from forklore.disk.workspace import Workspace, book_file_name, comparable
 from forklore.errors import ForkloreError
 from forklore.formats.card_png import CardUnreadable, card_lorebook, read_card
 from forklore.formats.json_text import NotJson, parse_object
@@ -65,7 +65,8 @@ def referrers(workspace: Workspace, cache: Path | None, chats: Sequence[ChatFact
             if book is None:
                 unreadable.append(referrer.sentence)
             else:
-                found[_key(book)] = (*found.get(_key(book), ()), referrer)
+                key = _key(book)
+                found[key] = (*found.get(key, ()), referrer)
     return Referrers(found, tuple(unreadable))
 
 
@@ -74,8 +75,7 @@ Named = Iterator[tuple[str | None, Referrer]]
 
 
 def _key(book: str) -> str:
-    file = Workspace(Path()).book_path(book).rpartition("/")[2]
-    return comparable(file.removesuffix(".json"))
+    return comparable(book_file_name(book).removesuffix(".json"))
 
 
 # --- chats --------------------------------------------------------------------------------------------------------

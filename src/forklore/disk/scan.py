@@ -8,17 +8,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any, NamedTuple
 
 from forklore.disk.files import OpenFile
+from forklore.disk.spreading import spread
 from forklore.disk.workspace import ChatFolder, Workspace
 from forklore.errors import ForkloreError
 from forklore.formats.chat_facts import HeaderFacts, count_messages, find_links, links_of, read_header
+from forklore.formats.json_text import faster_reader
 from forklore.model import names
 from forklore.model.plan import HEADER
 from forklore.model.timeline import ChatFacts, Link, Story, Timeline, grow_stories
@@ -32,12 +35,12 @@ _dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 Progress = Callable[[int, int], None]
 Row = list[Any]
-"""The size and time of the file, what ``ChatFacts`` has from ``messages`` to ``running_version``, and the forks that
+"""The size and time of the file, what ``ChatFacts`` has from ``messages`` to ``old_timeline``, and the forks that
 links were looked for.
 """
-_WRITTEN, _FACTS = 1, slice(2, 13)
-_MAIN_CHAT, _KIND, _LINKS, _BOOKS, _MAPPED, _FORKS, _LENGTH = 3, 5, 8, 10, 11, 13, 14
-_FORMAT = f"{VERSION}/2"
+_WRITTEN, _FACTS = 1, slice(2, 16)
+_MAIN_CHAT, _KIND, _LINKS, _BOOKS, _MAPPED, _FORKS, _LENGTH = 3, 5, 8, 10, 11, 16, 17
+_FORMAT = f"{VERSION}/3"
 """What is kept by another version, or in another form, is not looked at; the number changes with the form."""
 
 
@@ -86,46 +89,79 @@ def _look(workspace: Workspace) -> list[_Look]:
 
 
 def _facts(looked: Sequence[_Look], memory: _Memory, progress: Progress | None) -> list[ChatFacts]:
-    total = sum(len(look.chats) for look in looked)
+    known = {look.folder.path: _unchanged(look, memory) for look in looked}
+    changed = [(look, name) for look in looked for name in look.chats if name not in known[look.folder.path]]
+    reader = _Reader(known, looked, quickly=len(changed) >= _MANY)
+    parts = spread(reader.rows, changed, progress or (lambda _done, _total: None))
+    for (look, name), row in zip(changed, chain.from_iterable(parts), strict=True):
+        if row is not None:
+            known[look.folder.path][name] = row
+            memory.changed = True
     facts: list[ChatFacts] = []
     for look in looked:
-        before = len(facts)
-
-        def tell(number: int, before: int = before) -> None:
-            if progress is not None:
-                progress(before + number, total)
-
-        rows = _rows_of(look, memory, quickly=total >= _MANY, tell=tell)
+        rows = known[look.folder.path]
+        rows = {name: rows[name] for name in look.chats if name in rows}
+        memory.changed = _read_missing_links(look, rows) or memory.changed
+        memory.put(look.folder.path, rows)
         facts += [
             ChatFacts._make((look.folder.of(name), name, *row[_FACTS], row[_WRITTEN])) for name, row in rows.items()
         ]
     return facts
 
 
-def _rows_of(look: _Look, memory: _Memory, *, quickly: bool, tell: Callable[[int], None]) -> dict[str, Row]:
-    """Return what is known of each chat of a folder, by its name, after reading those that changed."""
-    path = look.folder.path
-    known = memory.take(path)
-    rows: dict[str, Row] = {}
-    forks: dict[str, set[str]] = {}  # by the chat that may have a link to them
-    for name, stat in look.chats.items():
-        row = known.get(name)
-        if row is None or row[0] != stat.st_size or row[1] != stat.st_mtime_ns:
-            row = _read(f"{path}/{name}.jsonl", name, stat, quickly=quickly, forks=forks.get(name))
-            if row is None:
-                continue
-            memory.changed = True
-            tell(len(rows) + 1)
-        rows[name] = row
+def _unchanged(look: _Look, memory: _Memory) -> dict[str, Row]:
+    """Return what is known of the chats of a folder that are as they were."""
+    known, chats = memory.take(look.folder.path), look.chats
+    rows = {name: row for name, row in known.items() if name in chats and _is_of(row, chats[name])}
+    memory.changed = memory.changed or len(rows) != len(known)
+    return rows
+
+
+def _is_of(row: Row, stat: os.stat_result) -> bool:
+    return row[:2] == [stat.st_size, stat.st_mtime_ns]
+
+
+class _Reader:
+    """Reads chats, each with the links to forks that are known by then."""
+
+    def __init__(self, known: Mapping[str, Mapping[str, Row]], looked: Sequence[_Look], *, quickly: bool) -> None:
+        self._quickly = faster_reader(is_worth_it=quickly) is not None
+        self._forks: dict[str, dict[str, set[str]]] = {
+            look.folder.path: _linked_forks(look, known[look.folder.path]) for look in looked
+        }
+
+    def rows(self, chats: Iterable[tuple[_Look, str]]) -> list[Row | None]:
+        """Return the row of each chat; None for those that vanished or may not be read."""
+        rows = []
+        for look, name in chats:
+            forks = self._forks[look.folder.path]
+            path = f"{look.folder.path}/{name}.jsonl"
+            row = _read(path, name, look.chats[name], quickly=self._quickly, forks=forks.get(name))
+            for parent in _may_link(name, row, look) if row is not None else ():
+                forks.setdefault(parent, set()).add(name)  # those that SillyTavern named stand before their parents
+            rows.append(row)
+        return rows
+
+
+def _linked_forks(look: _Look, rows: Mapping[str, Row]) -> dict[str, set[str]]:
+    """Return the forks that a chat may have a link to, by the chat."""
+    forks: dict[str, set[str]] = {}
+    for name, row in rows.items():
         for parent in _may_link(name, row, look):
             forks.setdefault(parent, set()).add(name)
-    # Forks that SillyTavern named stand before their parents; this is for those that somebody named.
-    for name, linked in forks.items():
-        if name in rows and not linked <= set(rows[name][_FORKS]):
-            rows[name][_LINKS], rows[name][_FORKS] = _read_links(f"{path}/{name}.jsonl", linked), sorted(linked)
-            memory.changed = True
-    memory.put(path, known, rows)
-    return rows
+    return forks
+
+
+def _read_missing_links(look: _Look, rows: dict[str, Row]) -> bool:
+    """Look for links to forks that were not known when a chat was read; return whether there was any such chat."""
+    late = {
+        name: forks
+        for name, forks in _linked_forks(look, rows).items()
+        if name in rows and not forks <= set(rows[name][_FORKS])
+    }
+    for name, forks in late.items():
+        rows[name][_LINKS], rows[name][_FORKS] = _read_links(f"{look.folder.path}/{name}.jsonl", forks), sorted(forks)
+    return bool(late)
 
 
 def _may_link(fork: str, row: Row, look: _Look) -> Iterable[str]:
@@ -146,7 +182,7 @@ def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: s
         if not S_ISREG(stat.st_mode):
             return None  # a pipe would make us wait
         if stat.st_size > _WHOLE:
-            with OpenFile(Path(path)) as file:
+            with OpenFile(path) as file:
                 header = file.chat.line_bytes(HEADER) if file.chat.lines.starts else b""
                 messages = file.chat.message_count
             forks = None  # later: it has to be read once more in any case
@@ -172,7 +208,7 @@ def _content(path: str, size: int) -> bytes:
 
 def _read_links(path: str, forks: set[str]) -> tuple[Link, ...]:
     try:
-        with OpenFile(Path(path)) as file:
+        with OpenFile(path) as file:
             return tuple(links_of(file.chat) if file.size > _WHOLE else find_links(file.read(), forks))
     except (OSError, ForkloreError):
         return ()
@@ -227,10 +263,9 @@ class _Memory:
                 return json.loads(self._second)
         return {}
 
-    def put(self, folder: str, known: dict[str, Row], rows: dict[str, Row]) -> None:
+    def put(self, folder: str, rows: dict[str, Row]) -> None:
         """Note what is known of the chats of a folder now."""
         self._rows[folder] = rows
-        self.changed = self.changed or len(known) != len(rows)
 
     def keep(self, stories: tuple[Story, ...] | None) -> None:
         """Keep what is known now for the next time; a cache that cannot be written is done without."""

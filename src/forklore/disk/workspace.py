@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from forklore.model.names import sanitise
 _CHATS, _GROUP_CHATS, _GROUPS, _WORLDS = "chats", "group chats", "groups", "worlds"
 _SUFFIX = ".jsonl"
 _NAME = attrgetter("name")
+_DANGEROUS = re.compile(r'[/\\\0:*?"<>|]').search
 _TOP_FOLDER = "."  # chats that lie directly in ``chats``
 
 
@@ -124,6 +126,7 @@ class Workspace:
     def __init__(self, root: Path) -> None:
         """Look at the user folder *root*."""
         self.root = root
+        self._root = str(root)
 
     # --- paths ----------------------------------------------------------------------------------------------------
 
@@ -136,12 +139,15 @@ class Workspace:
 
     def book_path(self, name: str) -> str:
         """Return where a lorebook's file is: SillyTavern takes dangerous characters out of the name first."""
-        safe = sanitise(name) if any(character in name for character in '/\\\0:*?"<>|') else name
-        return f"{_WORLDS}/{safe}.json"
+        return f"{_WORLDS}/{book_file_name(name)}"
 
     def group_path(self, group_id: str) -> str:
         """Return where a group's file is."""
         return f"{_GROUPS}/{group_id}.json"
+
+    def file(self, path: str) -> str:
+        """Return what the system calls a file: text, since thousands are opened in a row."""
+        return f"{self._root}/{path}"
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file."""
@@ -176,7 +182,8 @@ class Workspace:
         for name in names:
             if name.endswith(".json"):
                 try:
-                    yield parse_group(name.removesuffix(".json"), (self.root / _GROUPS / name).read_bytes())
+                    with open(self.file(f"{_GROUPS}/{name}"), "rb") as file:
+                        yield parse_group(name.removesuffix(".json"), file.read())
                 except (OSError, NotJson):
                     continue
 
@@ -215,7 +222,7 @@ class Workspace:
 
     def books(self) -> list[str]:
         """Return the names of all lorebooks as they are."""
-        return [path.name.removesuffix(".json") for path in self.book_files()]
+        return [entry.name.removesuffix(".json") for entry in self.book_files()]
 
     def book_file_names(self) -> Iterator[str]:
         """Yield what there is under the name of a lorebook, without a look at each."""
@@ -224,12 +231,15 @@ class Workspace:
                 name.removesuffix(".json") for name in os.listdir(self.root / _WORLDS) if name.endswith(".json")
             )
 
-    def book_files(self) -> Iterator[Path]:
-        """Yield the file of every lorebook, by name."""
-        with suppress(FileNotFoundError, NotADirectoryError):
-            for name in sorted(os.listdir(self.root / _WORLDS)):
-                if name.endswith(".json") and (self.root / _WORLDS / name).is_file():
-                    yield self.root / _WORLDS / name
+    def book_files(self) -> list[os.DirEntry[str]]:
+        """Return the file of every lorebook, by name."""
+        try:
+            with os.scandir(self.root / _WORLDS) as entries:
+                return sorted(
+                    [entry for entry in entries if entry.name.endswith(".json") and _is_file(entry)], key=_NAME
+                )
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
     # --- where else a lorebook is active -----------------------------------------------------------------------
 
@@ -268,8 +278,15 @@ class Workspace:
         return card_lorebook(card) if card else None
 
 
+def book_file_name(book: str) -> str:
+    """Return what a lorebook's file is called."""
+    return f"{sanitise(book) if _DANGEROUS(book) else book}.json"
+
+
 def comparable(name: str) -> str:
     """Return *name* so that names which are one file on Windows or macOS compare equal."""
+    if name.isascii():
+        return name.lower()
     import unicodedata  # noqa: PLC0415
 
     return unicodedata.normalize("NFC", name).casefold()
@@ -277,6 +294,10 @@ def comparable(name: str) -> str:
 
 def _is_plain(part: str) -> bool:
     return part not in {"", ".."} and not any(character in part for character in "/\\\0")
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    return os.path.isfile(entry.path) if entry.is_symlink() else entry.is_file()  # a link may go round in circles
 
 
 def _chat_entries(folder: str) -> list[os.DirEntry[str]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from io import BytesIO
 from typing import Any, NamedTuple
 
 from forklore.formats.chat_jsonl import Chat
-from forklore.formats.json_text import NotJson, encode, parse_object
+from forklore.formats.json_text import REFUSALS, NotJson, encode, faster_reader, parse_object
 from forklore.model.timeline import Link
 
 _LONG = 4096  # from this length of a header on the faster reader pays for its own import
@@ -33,6 +33,11 @@ class HeaderFacts(NamedTuple):
     """The map of forks to their lorebooks."""
     running_version: int | None = None
     """The number of the current running recap."""
+    integrity: str | None = None
+    old_name: str | None = None
+    """The name in a record that is its own, but was written when it was called otherwise."""
+    old_timeline: Any = None
+    """The timeline in that record."""
 
 
 def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> HeaderFacts:
@@ -40,7 +45,7 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
 
     *quickly* is for who reads many: a short line alone is not worth the import of the faster reader.
     """
-    found = _metadata_quickly(line) if quickly or len(line) >= _LONG else None
+    found = _metadata_quickly(line) if faster_reader(is_worth_it=quickly or len(line) >= _LONG) else None
     if found is None:
         try:
             metadata = parse_object(line).get("chat_metadata")
@@ -53,8 +58,19 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
     others = _other_books(found, book) if found.timedWorldInfo or not isinstance(found.world_info, str) else ()
     mapped = tuple(_mapped(found.auto_recap)) if found.auto_recap else ()
     running = _running_version(found.running)
+    integrity = found.integrity if isinstance(found.integrity, str) else None
     if not isinstance(own, dict) or own.get("chat") != chat_name:
-        return HeaderFacts(_text(found.main_chat), book, other_books=others, mapped=mapped, running_version=running)
+        old_name = renamed_from(chat_name, own, found.main_chat)
+        return HeaderFacts(
+            _text(found.main_chat),
+            book,
+            other_books=others,
+            mapped=mapped,
+            running_version=running,
+            integrity=integrity,
+            old_name=old_name,
+            old_timeline=own.get("timeline") if isinstance(own, dict) and old_name is not None else None,
+        )
     at = own.get("message")
     return HeaderFacts(
         _text(found.main_chat),
@@ -65,7 +81,16 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
         other_books=others,
         mapped=mapped,
         running_version=running,
+        integrity=integrity,
     )
+
+
+def renamed_from(name: str, identity: object, main_chat: object) -> str | None:
+    """Return the name in a chat's identity, if it is another one and the chat was not forked from it."""
+    old = identity.get("chat") if isinstance(identity, dict) else None
+    if not isinstance(old, str) or old == name or not isinstance(identity, dict):
+        return None
+    return old if identity.get("parent") == main_chat else None
 
 
 class _Found(NamedTuple):
@@ -76,6 +101,7 @@ class _Found(NamedTuple):
     forklore: Any
     timedWorldInfo: Any  # noqa: N815  # as SillyTavern calls it
     auto_recap: Any
+    integrity: Any
     running: Any
 
 
@@ -124,27 +150,23 @@ def _text(value: object) -> str | None:
 
 
 def _metadata_quickly(line: bytes) -> _Found | None:
-    """Return what tells something with msgspec; None where it is absent or refuses."""
-    decode = _quick_decoder()
-    if decode is None:
-        return None
+    """Return what tells something with the faster reader; None where it refuses."""
     try:
-        found = decode(line).chat_metadata
-    except ValueError:  # msgspec's errors are ValueErrors
+        found = _quick_decoder()(line).chat_metadata
+    except REFUSALS:
         return None
     running = found.auto_recap_running_scene_recaps
     if running is not None:
         numbers = [{"version": version.version} for version in running.versions]
         running = {"current_version": running.current_version, "versions": numbers}
-    return _Found(found.main_chat, found.world_info, found.forklore, found.timedWorldInfo, found.auto_recap, running)
+    known = (found.main_chat, found.world_info, found.forklore, found.timedWorldInfo, found.auto_recap)
+    return _Found(*known, found.integrity, running)
 
 
 @cache
-def _quick_decoder() -> Callable[[bytes], Any] | None:
-    try:
-        import msgspec  # noqa: PLC0415
-    except ImportError:
-        return None
+def _quick_decoder() -> Callable[[bytes], Any]:
+    import msgspec  # noqa: PLC0415
+
     version = msgspec.defstruct("Version", [("version", Any, None)])  # its text, which is long, is passed over
     versions: Any = list[version]  # type: ignore[valid-type]  # the type is made at run time
     running: Any = msgspec.defstruct("Running", [("current_version", Any, None), ("versions", versions, [])])
@@ -163,8 +185,7 @@ def count_messages(data: bytes) -> int:
 
 def links_of(chat: Chat) -> Iterator[Link]:
     """Yield the links on messages: in the message's ``extra`` and in that of every swipe, since a swipe hides them."""
-    last = chat.message_count - 1
-    numbers = {number for needle in _LINK_NEEDLES for number in chat.messages_with(needle, upto=last)}
+    numbers = list(chat.messages_with(*_LINK_NEEDLES, upto=chat.message_count - 1))
     return _links_at(chat, numbers) if numbers else iter(())
 
 
@@ -177,7 +198,7 @@ def find_links(data: bytes, forks: Collection[str]) -> Iterator[Link]:
     if places:
         chat = Chat.from_bytes(data)
         lines = {bisect_right(chat.lines.starts, place) - 1 for place in places}
-        yield from _links_at(chat, {line - 1 for line in lines if line > 0})  # line 0 is the header
+        yield from _links_at(chat, sorted(line - 1 for line in lines if line > 0))  # line 0 is the header
 
 
 def _places(data: bytes, needle: bytes) -> Iterator[int]:
@@ -187,8 +208,8 @@ def _places(data: bytes, needle: bytes) -> Iterator[int]:
         place = data.find(needle, place + 1)
 
 
-def _links_at(chat: Chat, numbers: set[int]) -> Iterator[Link]:
-    for number in sorted(numbers):
+def _links_at(chat: Chat, numbers: Iterable[int]) -> Iterator[Link]:
+    for number in numbers:
         try:
             message = chat.message(number)
         except ValueError:

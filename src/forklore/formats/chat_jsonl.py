@@ -8,6 +8,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import BytesIO
+from itertools import accumulate
 from typing import Any
 
 from forklore.formats.json_text import NotJson, parse_object
@@ -76,6 +78,19 @@ def index_lines(chunks: Iterable[Any]) -> LineIndex:
     return LineIndex(starts, ends, offset, tuple(odd))
 
 
+def _index_plainly(data: bytes) -> LineIndex | None:
+    """Return the line index of a whole file in which every line begins like an object, None for any other."""
+    lines = BytesIO(data).readlines()
+    if not lines or min(lines) < b"{" or max(lines) >= b"|":  # the character after "{"
+        return None
+    starts = array("Q", accumulate(map(len, lines), initial=0))
+    ends = array("Q", [start - 1 for start in starts[1:]])
+    starts.pop()
+    if not data.endswith(b"\n"):
+        ends[-1] = len(data)
+    return LineIndex(starts, ends, len(data))
+
+
 @dataclass(frozen=True)
 class Chat:
     """A chat whose lines are known by their place; each is parsed when it is asked for."""
@@ -91,7 +106,11 @@ class Chat:
     @classmethod
     def from_bytes(cls, data: bytes) -> Chat:
         """Return a chat that is wholly in memory."""
-        return cls(lambda: index_lines([data]), lambda start, end: data[start:end], lambda count: data[:count])
+        return cls(
+            lambda: _index_plainly(data) or index_lines([data]),
+            lambda start, end: data[start:end],
+            lambda count: data[:count],
+        )
 
     @cached_property
     def lines(self) -> LineIndex:

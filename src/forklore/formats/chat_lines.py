@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from forklore.formats.chat_jsonl import Chat
-from forklore.formats.json_text import NotJson, parse_object
+from forklore.formats.json_text import REFUSALS, NotJson, faster_reader, parse_object
 
 _AT_ONCE = 1 << 20
 
@@ -18,9 +19,7 @@ def unreadable_lines(chat: Chat) -> list[int]:
     starts, ends = chat.lines.starts, chat.lines.ends
     first = 0
     while first < len(starts):
-        last = first
-        while last + 1 < len(starts) and ends[last + 1] - starts[first] <= _AT_ONCE:
-            last += 1
+        last = max(first, bisect_right(ends, starts[first] + _AT_ONCE) - 1)
         if not _are_sound(chat.read(starts[first], ends[last]), last - first + 1):
             broken.update(line for line in range(first, last + 1) if not _is_object(chat, line))
         first = last + 1
@@ -36,21 +35,18 @@ def _is_object(chat: Chat, line: int) -> bool:
 
 
 def _are_sound(data: bytes, count: int) -> bool:
-    """Whether msgspec reads *count* objects in *data*; that it does not says nothing."""
-    decode = _quick_decoder()
-    if decode is None:
+    """Whether the faster reader reads *count* objects in *data*; that it does not says nothing."""
+    if faster_reader(is_worth_it=True) is None:
         return False
     try:
-        return len(decode(data)) == count
-    except ValueError:  # msgspec's errors are ValueErrors
+        return len(_quick_decoder()(data)) == count
+    except REFUSALS:
         return False
 
 
 @cache
-def _quick_decoder() -> Callable[[bytes], Any] | None:
-    try:
-        import msgspec  # noqa: PLC0415
-    except ImportError:
-        return None
+def _quick_decoder() -> Callable[[bytes], Any]:
+    import msgspec  # noqa: PLC0415
+
     line = msgspec.defstruct("Line", [])
     return msgspec.json.Decoder(line).decode_lines

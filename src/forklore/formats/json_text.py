@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 _BLANKS = re.compile(r"[ \t\n\r]*").match
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+REFUSALS = (ValueError, RecursionError)
+"""What the faster reader raises where it refuses."""
 
 
 class NotJson(ValueError):
@@ -24,8 +29,32 @@ decode_value = json.JSONDecoder(parse_constant=_refuse).raw_decode
 """Returns the value that begins at a place in a text, and where it ends; raises ``ValueError``."""
 
 
+def faster_reader(*, is_worth_it: bool = False) -> Any:
+    """Return msgspec, which reads several times faster, where it is loaded already or *is_worth_it* to load; else None.
+
+    What it reads is what ``parse`` returns. It refuses half emoji, bytes that are not UTF-8 and more that SillyTavern
+    takes, so a refusal says nothing.
+    """
+    if is_worth_it and "msgspec" not in sys.modules:
+        try:
+            import msgspec  # noqa: F401, PLC0415
+        except ImportError:
+            return None
+    return sys.modules.get("msgspec")
+
+
 def parse(data: bytes | str) -> Any:
     """Return the value of JSON *data*; raise ``NotJson`` when it is none."""
+    reader = sys.modules.get("msgspec")
+    if reader is None:
+        return _parse(data)
+    try:
+        return reader.json.decode(data)
+    except REFUSALS:
+        return _parse(data)
+
+
+def _parse(data: bytes | str) -> Any:
     text = data if isinstance(data, str) else to_text(data)
     try:
         value, end = decode_value(text, skip_blanks(text, 1 if text.startswith("\ufeff") else 0))

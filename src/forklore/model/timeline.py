@@ -41,6 +41,11 @@ class ChatFacts(NamedTuple):
     """Its map of forks to their lorebooks."""
     running_version: int | None = None
     """The number of its current running recap."""
+    integrity: str | None = None
+    old_name: str | None = None
+    """The name it had when Forklore wrote its record, if it was renamed since."""
+    old_timeline: Any = None
+    """The timeline in that record."""
     written_ns: int = 0
     """When its file was last written, in nanoseconds since 1970."""
 

@@ -70,9 +70,7 @@ class Mending:
 
     @property
     def chat(self) -> Chat:
-        """The chat; repairs are offered for none that cannot be read."""
-        if self.opened.chat is None:
-            raise ValueError("a chat that cannot be read has no repairs")
+        """The chat."""
         return self.opened.chat
 
 

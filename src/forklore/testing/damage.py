@@ -395,7 +395,7 @@ def _identity(fork: _Chat, parent: _Chat, kind: str) -> Json:
         "kind": kind,
         "parent": parent.name,
         "parent_timeline": own.get("timeline"),
-        "parent_mark": mark_of(parent.metadata),
+        "parent_mark": mark_of(parent.metadata.get("integrity")),
         "message": fork.last,
     }
 

@@ -31,13 +31,18 @@ _DESCRIPTION = "Checkpoints and branches of SillyTavern stories. Each route is t
 def application(house: House, access: Access, service: Service, *, poll: bool = False) -> ASGIApp:
     """Return the whole service."""
     Watching(service, poll=poll)
+    return Doors(routes(access, service, house.cookie), house, access)
+
+
+def routes(access: Access, service: Service, cookie: str) -> Litestar:
+    """Return every route, without the doors before them."""
     api = Router("/api", route_handlers=[*COMMANDS, *VIEWS])
-    app = Litestar(
+    return Litestar(
         [api, index, login_page, login, create_static_files_router("/page", [PAGE], include_in_schema=False)],
         dependencies={
             "service": Provide(lambda: service, sync_to_thread=False),
             "access": Provide(lambda: access, sync_to_thread=False),
-            "cookie": Provide(lambda: house.cookie, sync_to_thread=False),
+            "cookie": Provide(lambda: cookie, sync_to_thread=False),
         },
         exception_handlers=HANDLERS,
         openapi_config=OpenAPIConfig(
@@ -51,7 +56,6 @@ def application(house: House, access: Access, service: Service, *, poll: bool = 
         request_max_body_size=LARGEST_BODY,
         logging_config=None,
     )
-    return Doors(app, house, access)
 
 
 @get("/", include_in_schema=False)

@@ -70,6 +70,11 @@ class Events:
         """Whether anybody listens to the workspace."""
         return bool(self._listeners.get(root))
 
+    @property
+    def anybody(self) -> bool:
+        """Whether anybody listens to anything."""
+        return any(self._listeners.values())
+
     def stop(self) -> None:
         """Let every stream end."""
         self.stopped = True

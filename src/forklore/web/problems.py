@@ -93,6 +93,11 @@ def on_os_error(_request: Request[Any, Any, Any], error: OSError) -> Response[An
     return _answer(of_error(FileUnreadable.of(error)))
 
 
+def on_unreadable_body(_request: Request[Any, Any, Any], _error: Exception) -> Response[Any]:
+    """Answer a body that is no UTF-8, or nested deeper than anybody would."""
+    return _answer(of_error(BadRequest("The request cannot be read.", action="Correct the request and try again.")))
+
+
 def on_http_error(_request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
     """Answer what Litestar refuses: unknown routes and methods, bodies that do not fit."""
     if error.status_code == HTTPStatus.BAD_REQUEST:
@@ -122,6 +127,8 @@ HANDLERS: dict[Any, Any] = {
     ForkloreError: on_forklore_error,
     HTTPException: on_http_error,
     OSError: on_os_error,
+    UnicodeDecodeError: on_unreadable_body,
+    RecursionError: on_unreadable_body,
     Exception: on_bug,
 }
 

@@ -74,7 +74,7 @@ ANSWERS: dict[tuple[str, str], Shape] = {
     ("get", "check"): CHECKED,
     ("get", "verify"): open_fields(chat=TEXT, kind=KIND, ok=FLAG, findings=many(FINDING)),
     ("get", "status"): open_fields(is_checkpoint=FLAG, current_chat=TEXT, checkpoint_state=ANYTHING),
-    ("get", "contamination"): open_fields(chat=TEXT),
+    ("get", "contamination"): open_fields(story=TEXT, book=maybe(TEXT), entries=many(ANYTHING)),
     ("post", "checkpoint"): {"anyOf": [FORK, PLAN]},
     ("post", "branch"): {"anyOf": [FORK, PLAN]},
     ("get", "repair"): open_fields(chat=TEXT, finding=FINDING, repairs=many(ANYTHING)),
@@ -111,7 +111,7 @@ ANSWERS: dict[tuple[str, str], Shape] = {
                 reason=maybe(TEXT),
             )
         ),
-    ),  # fmt: skip
+    ),
     ("get", "layout"): open_fields(main=TEXT, columns=many(ANYTHING), lanes=many(open_fields(chat=TEXT, row=COUNT))),
     ("get", "messages"): fields(
         chat=TEXT, total=COUNT, start=COUNT, messages=many(open_fields(number=COUNT, damaged=FLAG, fork=READINESS))

@@ -69,10 +69,14 @@ def serve(
     names: Sequence[str] = (),
     origins: Sequence[str] = (),
     poll: bool = False,
+    patience: float | None = None,
     on_ready: Callable[[Serving], None],
     on_login: Callable[[str], None],
 ) -> None:
-    """Serve until told to stop; *on_ready* hears where, *on_login* of the next link when one was used."""
+    """Serve until told to stop; *on_ready* hears where, *on_login* of the next link when one was used.
+
+    With *patience* it also stops when nobody has asked or listened for so many seconds.
+    """
     roots = [root.resolve() for root in roots]
     to_network = not _is_loopback(host)
     if to_network:
@@ -96,6 +100,7 @@ def serve(
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     config = uvicorn.Config(
         application(house, access, service, poll=poll),
+        date_header=False,
         log_config=None,
         access_log=False,
         lifespan="on",
@@ -103,15 +108,33 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=_LAST_SECONDS,
     )
-    asyncio.run(_Server(config, service).serve([listening]))
+    asyncio.run(_Server(config, service, patience).serve([listening]))
 
 
 class _Server(uvicorn.Server):
     """Lets streams and waiting work end before it waits for open connections; a signal is a normal end."""
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, patience: float | None) -> None:
         super().__init__(config)
         self._service = service
+        self._patience = patience
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._told_to_stop = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        """Sleep until told to stop: uvicorn's own loop wakes ten times a second."""
+        self._loop = asyncio.get_running_loop()
+        while not self.should_exit:
+            try:
+                await asyncio.wait_for(self._told_to_stop.wait(), self._patience)
+            except TimeoutError:
+                if self._service.idle_seconds() >= (self._patience or 0):
+                    return
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._told_to_stop.set)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._service.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from itertools import takewhile
 from pathlib import Path
@@ -46,24 +47,33 @@ class Service:
         """The chat that is open in SillyTavern, as the extension tells."""
         self._verifications: Together[dict[str, Any]] = Together(_ASKED_TOGETHER_SECONDS)
         self._verified: dict[tuple[Path, str], dict[str, Any]] = {}
+        self._asked = time.monotonic()
         self._newest: dict[Path, str] = {}
         self._newest_lock = threading.Lock()
         self._readers: CapacityLimiter | None = None
         self._writers: CapacityLimiter | None = None
 
+    def idle_seconds(self) -> float:
+        """Return for how long nobody has asked or listened."""
+        return 0.0 if self.events.anybody else time.monotonic() - self._asked
+
     # --- requests -------------------------------------------------------------------------------------------------
 
     async def look(self, request: Request[Any, Any, Any], act: Callable[[Forklore], Result]) -> Json:
         """Answer with what *act* returns; it changes nothing."""
-        root, name = root_of(request), request.headers.get(JOB_HEADER)
+        root, name = self._root(request), request.headers.get(JOB_HEADER)
         if name is not None:
             return Json(await self._in_writer(lambda: self._as_job(root, name, act)))
         return Json(await self._in_reader(lambda: act(open_workspace(root, progress=Silent())).to_json()))
 
     async def change(self, request: Request[Any, Any, Any], act: Callable[[Forklore], Result]) -> Json:
         """Answer with what *act* returns, and tell everybody what it did."""
-        root, name = root_of(request), request.headers.get(JOB_HEADER)
+        root, name = self._root(request), request.headers.get(JOB_HEADER)
         return Json(await self._in_writer(lambda: self._as_job(root, name, act, tell=True)))
+
+    def _root(self, request: Request[Any, Any, Any]) -> Path:
+        self._asked = time.monotonic()
+        return root_of(request)
 
     def _as_job(
         self, root: Path, name: str | None, act: Callable[[Forklore], Result], *, tell: bool = False

@@ -92,7 +92,7 @@ async def tell_open(request: Asked, service: TheService, data: JSONBody[OpenChat
     """Remember which chat is open in SillyTavern, and tell the page."""
     root = root_of(request)
     service.open_chats[root] = data.chat
-    service.events.publish(root, "open", {"chat": data.chat})
+    service.events.publish(root, "open_chat", {"chat": data.chat})
     return Json({"chat": data.chat})
 
 

@@ -94,8 +94,9 @@ class Watching:
     async def _tell(self, root: Path, paths: set[str]) -> None:
         if not self._service.events.listened_to(root):
             return
-        told = await asyncio.to_thread(_named, root, paths)
-        if any(path.startswith(f"{FOLDER}/") for path in paths):
+        places = {Path(path).relative_to(root).as_posix() for path in paths}
+        told = await asyncio.to_thread(_named, root, places)
+        if any(place.startswith(f"{FOLDER}/") for place in places):
             await asyncio.to_thread(self._service.tell_new_operations, root)
         if told["chats"] or told["books"] or told["everything"]:
             self._service.events.publish(root, "changed", told)
@@ -141,14 +142,13 @@ class _News:
         task.add_done_callback(self._telling.discard)
 
 
-def _named(root: Path, paths: set[str]) -> dict[str, Any]:
-    """Return which chats and lorebooks the files are."""
+def _named(root: Path, places: set[str]) -> dict[str, Any]:
+    """Return which chats and lorebooks the files at *places* are."""
     chats: set[str] = set()
     books: set[str] = set()
-    everything = len(paths) > _MOST_NAMED
+    everything = len(places) > _MOST_NAMED
     groups: dict[str, str] | None = None
-    for path in () if everything else sorted(paths):
-        place = Path(os.path.relpath(path, root)).as_posix()
+    for place in () if everything else sorted(places):
         top, _, rest = place.partition("/")
         if top == "worlds" and rest.endswith(".json"):
             books.add(rest.removesuffix(".json"))

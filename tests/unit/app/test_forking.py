@@ -535,6 +535,7 @@ class TestSettings:
             {"names": {"checkpoint": 5}},
             {"names": {"other": "x"}},
             {"names": "x"},
+            {"requirements": {"NO_SCENE_BREAK": ["warn"]}},
             {"shared_books": "Lore"},
             {"shared_books": [7]},
         ],

@@ -166,7 +166,7 @@ class TestIdentity:
             "kind": "checkpoint",
             "parent": "Tale",
             "parent_timeline": None,
-            "parent_mark": mark_of(origin.metadata),
+            "parent_mark": mark_of(origin.metadata.get("integrity")),
             "message": 2 if at is None else at,
         }
 

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from forklore.channels.running_recap import read_running_recap
 from forklore.formats.chat_facts import HeaderFacts, count_messages, links_of, lorebook_name, read_header
 from forklore.formats.chat_jsonl import Chat
 from forklore.model.timeline import Link
@@ -128,3 +129,28 @@ class TestLinks:
 
         assert list(links_of(Chat.from_bytes(chat_bytes({}, messages)))) == []
         assert '\\"bookmark_link\\"' in json.dumps(messages)
+
+
+class TestRunningVersion:
+    @pytest.mark.parametrize("long", [False, True])
+    @pytest.mark.parametrize(
+        "stored, version",
+        [
+            ({"current_version": 0, "versions": [{"version": 0, "content": "x"}]}, 0),
+            ({"current_version": 3, "versions": [{"version": 1}, {"version": 3}]}, 3),
+            ({"current_version": 2, "versions": [{"version": 1}, {"version": 3}]}, None),
+            ({"current_version": 0, "versions": []}, None),
+            ({"versions": [{"version": 1}]}, None),
+            ({"current_version": "1", "versions": [{"version": "1"}]}, None),
+            ({"current_version": 1, "versions": ["odd", {"version": 1}]}, 1),
+            ({"current_version": 1, "versions": {"1": {}}}, None),
+            ("odd", None),
+            (None, None),
+        ],
+    )
+    def test_the_current_version_counts_if_it_is_there(self, stored: Any, version: int | None, long: bool) -> None:
+        metadata = {"auto_recap_running_scene_recaps": stored}
+
+        assert read_header(header(metadata, long=long), "Tale").running_version == version
+        running = read_running_recap(metadata)
+        assert (running.current_version if running.current is not None else None) == version

@@ -1,6 +1,8 @@
+import sys
+
 import pytest
 
-from forklore.formats.json_text import NotJson, encode, parse, parse_object, to_bytes, to_text
+from forklore.formats.json_text import NotJson, encode, faster_reader, parse, parse_object, to_bytes, to_text
 
 
 class TestParse:
@@ -29,6 +31,25 @@ class TestParse:
 
     def test_half_an_emoji_is_read(self) -> None:
         assert parse('"\\ud83d"') == "\ud83d"
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b'{"a":1,"b":[true,null,1.5,-0,-0.0,1e3],"a":"\xc3\xa9\\u00e9\\ud83d\\ude00"}',
+            b"123456789012345678901234567890",
+            b"1e400",
+            b'"\\ud83d"',
+            b'{"\xff":"\xed\xa0\x80"}',
+            b'\xef\xbb\xbf {"a":1} ',
+        ],
+    )
+    def test_the_faster_reader_changes_nothing(self, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert faster_reader(is_worth_it=True) is not None
+        with_it = parse(data)
+        monkeypatch.setitem(sys.modules, "msgspec", None)
+
+        assert faster_reader(is_worth_it=True) is None
+        assert repr(parse(data)) == repr(with_it)  # where 1, 1.0 and True differ
 
     @pytest.mark.parametrize("text", ["[]", "1", '"a"', "null"])
     def test_only_an_object_is_an_object(self, text: str) -> None:

@@ -111,6 +111,7 @@ class TestBigBooks:
             b"{a:1}",
             b"NaN",
             b'"unfinished',
+            b"[" * 100_000 + b"]" * 100_000,
         ],
     )
     def test_what_is_broken_is_unreadable_however_big(self, broken: bytes) -> None:

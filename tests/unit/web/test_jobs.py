@@ -36,22 +36,22 @@ async def answers(count: int, gap: float, fails: bool = False) -> tuple[list[obj
 
 
 @pytest.mark.req(102, 103)
-def test_those_who_ask_within_a_moment_get_one_answer():
+def test_those_who_ask_within_a_moment_get_one_answer() -> None:
     assert asyncio.run(answers(20, 0.004)) == ([1] * 20, 1)
 
 
-def test_who_asks_later_gets_an_answer_that_is_not_older_than_the_question():
+def test_who_asks_later_gets_an_answer_that_is_not_older_than_the_question() -> None:
     got, done = asyncio.run(answers(3, 0.15))
     assert (got, done) == ([1, 2, 3], 3)
 
 
-def test_an_error_reaches_every_asker():
+def test_an_error_reaches_every_asker() -> None:
     got, done = asyncio.run(answers(5, 0.0, fails=True))
     assert done == 1
     assert [type(each) for each in got] == [BadRequest] * 5
 
 
-def test_an_asker_who_gives_up_takes_nobody_along():
+def test_an_asker_who_gives_up_takes_nobody_along() -> None:
     async def scene() -> int:
         together: Together[int] = Together(0.05)
 
@@ -68,7 +68,7 @@ def test_an_asker_who_gives_up_takes_nobody_along():
     assert asyncio.run(scene()) == 7
 
 
-def test_work_stops_when_it_is_cancelled():
+def test_work_stops_when_it_is_cancelled() -> None:
     jobs = Jobs(Events())
     with jobs.begin(ROOT, "my-job-1") as job:
         job.go_on()
@@ -79,13 +79,13 @@ def test_work_stops_when_it_is_cancelled():
         jobs.cancel(ROOT, "my-job-1")
 
 
-def test_work_of_another_workspace_cannot_be_cancelled():
+def test_work_of_another_workspace_cannot_be_cancelled() -> None:
     jobs = Jobs(Events())
     with jobs.begin(ROOT, "my-job-1"), pytest.raises(JobNotFound):
         jobs.cancel(Path("data/somebody-else"), "my-job-1")
 
 
-def test_a_job_has_a_name_of_its_own():
+def test_a_job_has_a_name_of_its_own() -> None:
     jobs = Jobs(Events())
     for name in ("short", "x" * 65, "with blank", "../../etc", ""):
         with pytest.raises(BadRequest), jobs.begin(ROOT, name):
@@ -94,7 +94,7 @@ def test_a_job_has_a_name_of_its_own():
         pass
 
 
-def test_stopping_cancels_what_runs_and_begins_nothing_more():
+def test_stopping_cancels_what_runs_and_begins_nothing_more() -> None:
     jobs = Jobs(Events())
     with jobs.begin(ROOT, None) as job:
         jobs.stop()
@@ -104,7 +104,7 @@ def test_stopping_cancels_what_runs_and_begins_nothing_more():
         pass
 
 
-def test_progress_is_told_under_the_name_of_the_job():
+def test_progress_is_told_under_the_name_of_the_job() -> None:
     async def scene() -> list[str]:
         events = Events()
         heard: list[str] = []
@@ -114,8 +114,7 @@ def test_progress_is_told_under_the_name_of_the_job():
             job.step(1, "Validating requirements...")
             job.note("Half an emoji: \ud83d", good=True)
             job.advance(5, 10)
-        for _ in range(3):
-            heard.append(await asyncio.wait_for(anext(stream), 5))
+        heard += [await asyncio.wait_for(anext(stream), 5) for _ in range(3)]
         events.stop()
         heard += [each async for each in stream]
         return heard
@@ -128,7 +127,7 @@ def test_progress_is_told_under_the_name_of_the_job():
     assert bye == "event: bye\ndata: {}\n\n"
 
 
-def test_a_listener_who_is_too_slow_is_told_to_look_anew():
+def test_a_listener_who_is_too_slow_is_told_to_look_anew() -> None:
     async def scene() -> list[str]:
         events = Events()
         stream = events.listen(ROOT, ("hello", {}))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forklore.cli import render
+from forklore.cli import render, terminal
 from forklore.cli.command import EXIT_CODES, Answer, Invocation, command
 from forklore.cli.terminal import BAD, BOLD, DIM, GOOD, PLAIN
 from forklore.errors import Kind
@@ -20,19 +20,41 @@ if TYPE_CHECKING:
     from forklore.demo.demo import Demonstration, Mark
 
 
-@command(examples=("forklore demo", "forklore demo hollow-quay", "forklore demo --json"))
+_PORT = 7788
+_PATIENCE_SECONDS = 60.0  # where nobody can press Ctrl-C, nobody may be looking
+
+
+@command(examples=("forklore demo", "forklore demo hollow-quay --no-serve", "forklore demo --json"))
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path())
-def demo(_invocation: Invocation, folder: str | None) -> Answer:
+@click.option("--no-serve", is_flag=True, help="Do not serve the story's page afterwards.")
+def demo(invocation: Invocation, *, folder: str | None, no_serve: bool) -> Answer | None:
     """Fork a sample story and prove that nothing leaks.
 
     The story is copied to DIR, which must not exist or be empty (without DIR: to a new temporary folder, which stays).
     A checkpoint and a branch are made of it, both sides go on, and every file is searched for what it must not know.
+    Then the story's page is served, to look around in; with --json or --no-serve it is not.
     """
     from forklore.app.progress import Silent
     from forklore.demo.demo import demonstrate
 
     shown = demonstrate(folder, Silent())
-    return Answer(shown, lambda: "\n".join(_words(shown)) + "\n", 0 if shown.ok else EXIT_CODES[Kind.DAMAGED])
+    if no_serve or invocation.json or not shown.ok:
+        return Answer(shown, lambda: "\n".join(_words(shown)) + "\n", 0 if shown.ok else EXIT_CODES[Kind.DAMAGED])
+    terminal.write("\n".join(_words(shown)) + f"\n\n{terminal.BOLD}6. The page{terminal.PLAIN}\n")
+    _serve(Path(shown.folder))
+    return None
+
+
+def _serve(root: Path) -> None:
+    """Serve the story's page; beside a service that runs already, on another port."""
+    from forklore.cli.serving import serve_page
+    from forklore.web.server import PortTaken
+
+    patience = None if terminal.is_terminal(sys.stdin) else _PATIENCE_SECONDS
+    try:
+        serve_page([root], host="127.0.0.1", port=_PORT, patience=patience)
+    except PortTaken:
+        serve_page([root], host="127.0.0.1", port=0, patience=patience)
 
 
 def _words(shown: Demonstration) -> Iterator[str]:

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
-import threading
-from typing import TYPE_CHECKING
 
 import click
 
-from forklore.cli import terminal
 from forklore.cli.command import Invocation, command
-
-if TYPE_CHECKING:
-    from forklore.web.server import Serving
+from forklore.cli.serving import serve_page
 
 
 @command(
     examples=(
         "forklore serve",
         "forklore serve --port 8800 --no-browser",
-        "FORKLORE_PASSWORD=… forklore serve --host 0.0.0.0",
+        "forklore serve --host 0.0.0.0",
     )
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere needs a password.")
@@ -46,42 +40,14 @@ def serve(
     It opens in the browser by a link that works once. Only this machine can reach it; with --host others can, and then
     the environment's FORKLORE_PASSWORD must hold a password. The SillyTavern extension talks to it, too.
     """
-    from forklore.web.server import serve as serve_until_stopped
-
-    def tell(serving: Serving) -> None:
-        if invocation.json:
-            terminal.write_json(serving.to_json())
-        else:
-            terminal.write(_words(serving))
-        if not no_browser and not invocation.json:
-            _open(serving.logins[0][1])
-
-    serve_until_stopped(
+    serve_page(
         invocation.find(),
+        as_json=invocation.json,
+        browser=not no_browser,
         host=host,
         port=port,
         password=os.environ.get("FORKLORE_PASSWORD"),
         names=names,
         origins=origins,
         poll=poll,
-        on_ready=tell,
-        on_login=lambda link: terminal.say(f"Somebody came in. For another browser: {link}\n"),
     )
-
-
-def _words(serving: Serving) -> str:
-    lines = []
-    for root, link in serving.logins:
-        lines += [f"Serving {root}", f"  Open {terminal.BOLD}{link}{terminal.PLAIN}", "  The link works once."]
-    if serving.open_to_network:
-        lines.append("Others in your network can come in with the password.")
-    return "\n".join([*lines, "Stop with Ctrl-C.", ""])
-
-
-def _open(link: str) -> None:
-    """Open the page where there is a screen; beside us, since some browsers are slow to start."""
-    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        return
-    import webbrowser
-
-    threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()

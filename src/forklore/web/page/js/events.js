@@ -6,7 +6,7 @@ import { look, problemOf } from "./api.js";
 
 /** @typedef {"connecting" | "live" | "lost" | "out"} Connection */
 
-const NAMES = ["hello", "progress", "operation", "changed", "findings", "open", "bye"];
+const NAMES = ["hello", "progress", "operation", "changed", "findings", "open_chat", "bye"];
 const LONGEST = 15_000;
 
 const bus = new EventTarget();

@@ -52,4 +52,4 @@ export function onOpenChat(listener, signal) {
   bus.addEventListener("open", listener, { signal });
 }
 
-on("open", (data) => setOpen(data.chat));
+on("open_chat", (data) => setOpen(data.chat));

@@ -1,0 +1,292 @@
+"""The service as a process: events, many clients, hostile requests, starting and stopping."""
+
+import json
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from forklore.testing.stories import read_workspace
+from tests.conftest import SAMPLES
+from tests.edges.running import ILSE, MAREN, run_process
+from tests.service.serving import Served, served
+
+pytestmark = pytest.mark.timeout(240)
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Served]:
+    root = tmp_path / "hollow_quay"
+    shutil.copytree(SAMPLES / "hollow_quay_clean", root)
+    with served(root) as service:
+        yield service
+
+
+@pytest.fixture
+def busy(tmp_path: Path) -> Iterator[Served]:
+    root = tmp_path / "salvage"
+    shutil.copytree(SAMPLES / "salvage_rights_queue_busy", root)
+    with served(root) as service:
+        yield service
+
+
+class Heard:
+    """What was heard on the stream of events."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, dict[str, Any]]] = []
+        self._more = threading.Condition()
+
+    def add(self, name: str, data: dict[str, Any]) -> None:
+        with self._more:
+            self.events.append((name, data))
+            self._more.notify_all()
+
+    def wait_for(self, name: str, **parts: Any) -> dict[str, Any]:
+        """Return the first event of that name that says so."""
+
+        def found() -> dict[str, Any] | None:
+            fits = (data for each, data in self.events if each == name and parts.items() <= data.items())
+            return next(fits, None)
+
+        with self._more:
+            assert self._more.wait_for(lambda: found() is not None, 30), (name, parts, self.events)
+            return found() or {}
+
+
+@contextmanager
+def listening(client: httpx.Client) -> Iterator[Heard]:
+    """Listen to the events meanwhile."""
+    heard, done = Heard(), threading.Event()
+
+    def listen() -> None:
+        name = ""
+        with suppress(httpx.HTTPError), client.stream("GET", "/api/events", timeout=60) as stream:
+            for line in stream.iter_lines():
+                if line.startswith("event: "):
+                    name = line.removeprefix("event: ")
+                elif line.startswith("data: "):
+                    heard.add(name, json.loads(line.removeprefix("data: ")))
+                if done.is_set() or (name == "bye" and not line):
+                    return
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    heard.wait_for("hello")
+    yield heard
+    done.set()
+
+
+def test_the_four_steps_and_the_operation_are_told(running: Served) -> None:
+    with running.client() as client, listening(client) as heard:
+        made = client.post("/api/checkpoint", json={"chat": MAREN}, headers={"x-forklore-job": "job-12345"}).json()
+
+        for step in (1, 2, 3, 4):
+            heard.wait_for("progress", job="job-12345", step=step)
+        told = heard.wait_for("operation", id=made["operation"])
+        assert (told["kind"], told["chat"]) == ("checkpoint", made["chat"])
+
+
+def test_a_change_on_the_disk_and_its_findings_are_told(running: Served) -> None:
+    with running.client() as client, listening(client) as heard:
+        made = client.post("/api/checkpoint", json={"chat": MAREN}).json()
+        heard.wait_for("operation", id=made["operation"])
+        time.sleep(1.0)  # what our own files caused is over
+        heard.events.clear()
+        os.remove(running.folder / "worlds" / f"{made['lorebook']}.json")
+        heard.wait_for("changed", books=[made["lorebook"]])
+        chat = running.folder / "chats" / f"{made['chat']}.jsonl"
+        chat.write_bytes(chat.read_bytes())
+
+        told = heard.wait_for("findings", chat=made["chat"])
+        assert [finding["code"] for finding in told["findings"]] == ["LOREBOOK_MISSING"]
+
+
+def test_what_the_command_line_does_is_told_too(running: Served) -> None:
+    with running.client() as client:
+        client.post("/api/checkpoint", json={"chat": MAREN})
+        with listening(client) as heard:
+            time.sleep(0.5)
+            made = run_process("--data", running.folder, "--json", "branch", MAREN).json
+            heard.wait_for("operation", id=made["operation"], kind="branch")
+
+
+@pytest.mark.req(95)
+def test_a_second_creation_is_refused_kindly_while_the_first_one_runs(running: Served) -> None:
+    with running.client() as client, ThreadPoolExecutor(8) as pool:
+        asked = [
+            pool.submit(client.post, "/api/checkpoint", json={"chat": MAREN, "name": "one of many"}) for _ in range(8)
+        ]
+        answers = [each.result() for each in asked]
+
+    assert [answer.status_code for answer in answers].count(200) == 1
+    codes = {answer.json()["code"] for answer in answers if answer.status_code != 200}
+    assert codes <= {"CREATION_IN_PROGRESS", "NAME_TAKEN"}
+
+
+def test_a_fork_that_waits_is_followed_and_cancelled(busy: Served) -> None:
+    before = read_workspace(busy.folder)
+    with busy.client() as client, listening(client) as heard, ThreadPoolExecutor(1) as pool:
+        job = {"x-forklore-job": "waiting-job"}
+        asked = pool.submit(client.post, "/api/checkpoint", json={"chat": ILSE, "wait": True}, headers=job)
+        heard.wait_for("progress", job="waiting-job")
+
+        assert client.delete("/api/jobs/waiting-job").json() == {"job": "waiting-job", "cancelled": True}
+        answer = asked.result()
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "CANCELLED")
+    assert read_workspace(busy.folder) == before
+
+
+def test_a_fork_that_waits_is_made_once_the_queue_is_idle(busy: Served) -> None:
+    with busy.client() as client, ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(client.post, "/api/checkpoint", json={"chat": ILSE, "wait": 60})
+        waiting = client.get("/api/queue", params={"chat": ILSE}).json()["operations"]
+        ids = [each["id"] for each in waiting]
+        client.post("/api/queue", json={"chat": ILSE, "cancel": ids})
+
+        assert asked.result().status_code == 200
+
+
+def test_stopping_ends_streams_and_waiting_work_and_leaves_nothing_behind(busy: Served) -> None:
+    before = read_workspace(busy.folder)
+    with busy.client() as client, listening(client) as heard, ThreadPoolExecutor(1) as pool:
+        job = {"x-forklore-job": "waiting-job"}
+        asked = pool.submit(client.post, "/api/branch", json={"chat": ILSE, "wait": True}, headers=job)
+        heard.wait_for("progress", job="waiting-job")
+
+        assert busy.stop() == 0
+        heard.wait_for("bye")
+        assert asked.result().json()["code"] == "CANCELLED"
+    assert read_workspace(busy.folder) == before
+    assert "Traceback" not in "".join(busy.said)
+
+
+@pytest.mark.slow
+def test_fifty_clients_read_while_forks_are_made(running: Served) -> None:
+    paths = ("/api/stories", "/api/overview", "/api/log", "/api/trash")
+    with running.client(limits=httpx.Limits(max_connections=60)) as client, ThreadPoolExecutor(51) as pool:
+        until = time.monotonic() + 5
+
+        def read(number: int) -> set[int]:
+            statuses = set()
+            while time.monotonic() < until:
+                path = paths[number % len(paths)] if number % 5 else f"/api/verify?chat={MAREN}"
+                statuses.add(client.get(path).status_code)
+                time.sleep(0.2)
+            return statuses
+
+        readers = [pool.submit(read, number) for number in range(50)]
+        made = [client.post("/api/checkpoint", json={"chat": MAREN, "wait": 30}) for _ in range(10)]
+
+        assert {answer.status_code for answer in made} == {200}
+        assert set().union(*(reader.result() for reader in readers)) == {200}
+        for answer in made:
+            assert client.get("/api/verify", params={"chat": answer.json()["chat"]}).json()["ok"]
+
+
+def test_hostile_requests_read_and_change_nothing(running: Served) -> None:
+    before = read_workspace(running.folder)
+    with running.client() as client:
+        cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    body = b'{"chat": "' + MAREN.encode() + b'"}'
+    own = {"cookie": cookie, "origin": running.address, "content-type": "application/json"}
+    tries: list[tuple[str, str, dict[str, str], bytes]] = [
+        ("POST", "/api/checkpoint", {}, body),
+        ("POST", "/api/checkpoint", {"content-type": "application/json"}, body),
+        ("POST", "/api/checkpoint", own | {"origin": "http://evil.example"}, body),
+        ("POST", "/api/checkpoint", own | {"origin": "null"}, body),
+        ("POST", "/api/checkpoint", own | {"host": "evil.example"}, body),
+        ("POST", "/api/checkpoint", own | {"host": "evil.example:7788"}, body),
+        ("POST", "/api/checkpoint", {key: own[key] for key in own if key != "origin"}, body),
+        ("POST", "/api/checkpoint", own | {"content-type": "text/plain"}, b"chat=" + body),
+        ("POST", "/api/checkpoint", own, b"x" * (100 << 20)),
+        ("POST", "/api/checkpoint", own, b'{"chat": ["' * 90_000),
+        ("POST", "/api/checkpoint", own, b'{"chat": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
+        ("POST", "/api/checkpoint", own, b'{"chat": "\xff\xfe"}'),
+        ("POST", "/api/checkpoint", own | {"x-forklore-job": "../../x"}, body),
+        ("GET", "/api/show?chat=../../../../etc/passwd", own, b""),
+        ("GET", "/api/show?chat=..%2f..%2fsettings", own, b""),
+        ("GET", "/api/show?chat=%00", own, b""),
+        ("GET", "/page/../server.py", own, b""),
+        ("GET", "/page/%2e%2e/server.py", own, b""),
+        ("GET", "/page/..%2fserver.py", own, b""),
+        ("GET", "/page//etc/passwd", own, b""),
+        ("GET", "/page/%5c..%5cserver.py", own, b""),
+        ("DELETE", "/api/jobs/..%2f..%2fx", own, b""),
+        ("POST", "/api/restore", own, b'{"item": "../../chats/x"}'),
+        ("POST", "/api/undo", own, b'{"operation": "../../../x"}'),
+    ]
+    with httpx.Client(base_url=running.address, timeout=60) as client:
+        for method, path, headers, content in tries:
+            try:
+                answer = client.request(method, path, headers=headers, content=content)
+            except (httpx.WriteError, httpx.ReadError, httpx.RemoteProtocolError):
+                continue  # it did not even listen to the end
+            assert 400 <= answer.status_code < 500, (method, path, answer.status_code)
+            assert b"root:" not in answer.content
+            assert b"import" not in answer.content
+            if answer.status_code != 404 or path.startswith("/api"):
+                assert answer.headers["content-type"] == "application/problem+json", (path, answer.text)
+
+    assert read_workspace(running.folder) == before
+
+
+def test_half_a_request_keeps_nobody_waiting(running: Served) -> None:
+    host, port = running.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as slow, running.client() as client:
+        slow.sendall(b"POST /api/checkpoint HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n{")
+        assert client.get("/api/stories").status_code == 200
+
+
+def test_a_body_without_a_length_is_cut_off(running: Served) -> None:
+    with running.client() as client:
+        endless = (b" " * 65536 for _ in range(400))
+        try:
+            answer = client.post("/api/checkpoint", content=endless, headers={"content-type": "application/json"})
+        except (httpx.WriteError, httpx.ReadError, httpx.RemoteProtocolError):
+            return
+        assert answer.status_code == 413
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_other_machines_are_let_in_only_with_a_password(tmp_path: Path) -> None:
+    root = tmp_path / "hollow_quay"
+    shutil.copytree(SAMPLES / "hollow_quay_clean", root)
+    for password in ("", "short"):
+        ran = run_process(
+            "--data", root, "--json", "serve", "--host", "0.0.0.0", "--port", "0", env={"FORKLORE_PASSWORD": password}
+        )
+        assert (ran.code, ran.error["code"]) == (2, "PASSWORD_NEEDED")
+    with (
+        served(root, "--host", "0.0.0.0", env={"FORKLORE_PASSWORD": "correct horse battery"}) as service,
+        httpx.Client(base_url=service.address, headers={"origin": service.address}) as client,
+    ):
+        assert client.post("/login", json={"password": "wrong"}).status_code == 422
+        assert client.get("/api/stories").status_code == 401
+        assert client.post("/login", json={"password": "correct horse battery"}).status_code == 204
+        assert client.get("/api/stories").status_code == 200
+
+
+def test_a_port_that_is_taken_is_told(running: Served) -> None:
+    port = running.address.rpartition(":")[2]
+    ran = run_process("--data", running.folder, "--json", "serve", "--port", port)
+    assert (ran.code, ran.error["code"]) == (5, "PORT_TAKEN")
+
+
+def test_each_user_has_a_link_of_his_own_that_opens_his_stories_alone(tmp_path: Path) -> None:
+    for user, sample in (("anna", "hollow_quay_clean"), ("boris", "salvage_rights_clean")):
+        shutil.copytree(SAMPLES / sample, tmp_path / "data" / user)
+    with served(tmp_path / "data") as service:
+        with service.client() as client:
+            stories = client.get("/api/stories").json()["stories"]
+        assert [story["main"] for story in stories] == [MAREN]
