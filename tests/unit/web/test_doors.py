@@ -179,6 +179,14 @@ def test_too_many_requests_are_refused_and_forgiven() -> None:
     assert bucket.take("a")
 
 
+def test_who_asks_without_end_is_refused(access: Access) -> None:
+    doors = Doors(nowhere, HOUSE, access)
+    verdicts = [doors.judge("GET", "/api/health", {"host": HOST}, "flood") for _ in range(2_000)]
+    codes = {verdict.code for verdict in verdicts if isinstance(verdict, Refusal)}
+    assert codes == {"TOO_MANY_REQUESTS"}
+    assert isinstance(doors.judge("GET", "/api/health", {"host": HOST}, "somebody else"), Visitor)
+
+
 def test_without_a_password_none_opens(root: Path) -> None:
     with pytest.raises(NotPaired):
         Access([root]).log_in_with_password("", "me")
