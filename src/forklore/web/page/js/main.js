@@ -5,10 +5,12 @@
 import { onTrouble, problemOf } from "./api.js";
 import { closeDialogs } from "./dialog.js";
 import { fill } from "./dom.js";
-import { connect, leave } from "./events.js";
+import { connect, leave, on } from "./events.js";
+import { timelineName } from "./format.js";
+import { mentioned } from "./notices.js";
 import { waiting } from "./parts.js";
 import { problemPart } from "./problems.js";
-import { here, onArrival } from "./router.js";
+import { go, here, onArrival } from "./router.js";
 import { drawShell, markPlace } from "./shell.js";
 import { loadStrings, t } from "./strings.js";
 import { showContamination } from "./views/contamination.js";
@@ -98,6 +100,10 @@ async function start() {
     showLoggedOut(place);
   });
   onArrival(() => void arrive());
+  on("findings", (data) => {
+    if (data.ok) return;
+    mentioned(t("findings.new", { name: timelineName(data.chat, null) }), [{ label: t("story.leaks.look"), act: () => go("timeline", data.chat, "health") }]);
+  });
   document.addEventListener("forklore:redraw", () => void redraw());
   connect();
   await arrive();
