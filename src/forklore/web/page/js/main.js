@@ -4,7 +4,7 @@
  */
 import { onTrouble, problemOf } from "./api.js";
 import { closeDialogs } from "./dialog.js";
-import { fill } from "./dom.js";
+import { fill, h } from "./dom.js";
 import { connect, leave, on } from "./events.js";
 import { timelineName } from "./format.js";
 import { mentioned } from "./notices.js";
@@ -56,7 +56,7 @@ async function arrive() {
   closeDialogs();
   markPlace(view);
   place.className = `view-${view}`;
-  const patience = setTimeout(() => fill(place, waiting()), PATIENCE);
+  const patience = setTimeout(() => fill(place, h("h1", { class: "spoken" }, "Forklore"), waiting()), PATIENCE);
   signal.addEventListener("abort", () => clearTimeout(patience));
   try {
     await show(place, args, signal);
@@ -66,7 +66,7 @@ async function arrive() {
     clearTimeout(patience);
     const problem = problemOf(error);
     if (!problem || signal.aborted || problem.loggedOut) return;
-    fill(place, problemPart(problem, () => void arrive()));
+    fill(place, h("h1", { class: "spoken" }, "Forklore"), problemPart(problem, () => void arrive()));
   }
 }
 
