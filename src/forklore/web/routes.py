@@ -333,11 +333,11 @@ async def cancel(request: Asked, service: TheService, data: JSONBody[Cancellatio
 
 
 class SettingsWanted(Struct, forbid_unknown_fields=True):
-    """What is to be set; what is not named stays."""
+    """What is to be set; what is not named stays, and null makes a name or an effect the usual one."""
 
     policy: Text | None = None
-    names: dict[str, Text] | None = None
-    requirements: dict[str, Text] | None = None
+    names: dict[str, Text | None] | None = None
+    requirements: dict[str, Text | None] | None = None
     shared_books: list[Text] | None = None
 
 

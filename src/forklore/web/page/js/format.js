@@ -84,7 +84,8 @@ export function clock(when) {
 /** @param {number | string | null} when @returns {Date | null} */
 function dateOf(when) {
   if (when === null || when === "") return null;
-  const date = new Date(when);
+  // SillyTavern writes "November 2, 2025 8:15pm"
+  const date = new Date(typeof when === "string" ? when.replace(/(\d)(am|pm)$/i, "$1 $2") : when);
   return Number.isNaN(date.getTime()) ? null : date;
 }
 

@@ -4,11 +4,13 @@
  */
 import { onTrouble, problemOf } from "./api.js";
 import { closeDialogs } from "./dialog.js";
-import { fill } from "./dom.js";
-import { connect, leave } from "./events.js";
+import { fill, h } from "./dom.js";
+import { connect, leave, on } from "./events.js";
+import { timelineName } from "./format.js";
+import { mentioned } from "./notices.js";
 import { waiting } from "./parts.js";
 import { problemPart } from "./problems.js";
-import { here, onArrival } from "./router.js";
+import { go, here, onArrival } from "./router.js";
 import { drawShell, markPlace } from "./shell.js";
 import { loadStrings, t } from "./strings.js";
 import { showContamination } from "./views/contamination.js";
@@ -54,7 +56,7 @@ async function arrive() {
   closeDialogs();
   markPlace(view);
   place.className = `view-${view}`;
-  const patience = setTimeout(() => fill(place, waiting()), PATIENCE);
+  const patience = setTimeout(() => fill(place, h("h1", { class: "spoken" }, "Forklore"), waiting()), PATIENCE);
   signal.addEventListener("abort", () => clearTimeout(patience));
   try {
     await show(place, args, signal);
@@ -64,7 +66,7 @@ async function arrive() {
     clearTimeout(patience);
     const problem = problemOf(error);
     if (!problem || signal.aborted || problem.loggedOut) return;
-    fill(place, problemPart(problem, () => void arrive()));
+    fill(place, h("h1", { class: "spoken" }, "Forklore"), problemPart(problem, () => void arrive()));
   }
 }
 
@@ -98,6 +100,10 @@ async function start() {
     showLoggedOut(place);
   });
   onArrival(() => void arrive());
+  on("findings", (data) => {
+    if (data.ok) return;
+    mentioned(t("findings.new", { name: timelineName(data.chat, null) }), [{ label: t("story.leaks.look"), act: () => go("timeline", data.chat, "health") }]);
+  });
   document.addEventListener("forklore:redraw", () => void redraw());
   connect();
   await arrive();

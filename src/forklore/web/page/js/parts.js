@@ -2,7 +2,7 @@
  * Small pieces that several views share.
  * @module
  */
-import { h, name, spoken } from "./dom.js";
+import { fill, h, name, spoken } from "./dom.js";
 import { icon } from "./icons.js";
 import { link } from "./router.js";
 import { known, t } from "./strings.js";
@@ -182,18 +182,18 @@ export function more(title, ...body) {
 }
 
 /**
- * A menu of actions behind one button.
+ * A menu of actions behind one button; its items can change while it is open.
  * @param {string} label
- * @param {(HTMLElement | null)[]} items
  * @param {AbortSignal} signal
- * @returns {HTMLElement}
+ * @returns {{element: HTMLElement, set: (items: (HTMLElement | null)[]) => void}}
  */
-export function menu(label, items, signal) {
+export function menu(label, signal) {
+  const list = h("div", { class: "menu-list" });
   const details = h(
     "details",
     { class: "menu" },
     h("summary", { class: "button", aria: { label } }, icon("more"), h("span", { class: "menu-word" }, label)),
-    h("div", { class: "menu-list" }, ...items),
+    list,
   );
   const close = () => details.removeAttribute("open");
   details.addEventListener("click", (event) => {
@@ -211,5 +211,5 @@ export function menu(label, items, signal) {
     },
     { signal },
   );
-  return details;
+  return { element: details, set: (items) => fill(list, ...items) };
 }

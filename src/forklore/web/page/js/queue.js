@@ -14,6 +14,9 @@ import { undoAction } from "./undo.js";
 /** @typedef {import("./types.js").Queue} Queue */
 /** @typedef {import("./types.js").Queued} Queued */
 
+/** What still has to do something. */
+export const BUSY = ["pending", "in_progress", "retrying"];
+
 /**
  * The operations of a queue, to look at.
  * @param {Queued[]} operations
@@ -36,7 +39,7 @@ function words(operation) {
  * @returns {HTMLElement}
  */
 export function queuePart(queue, changed) {
-  const boxes = queue.operations.map((operation) => h("input", { type: "checkbox", value: operation.id, on: { change: () => mark() } }));
+  const boxes = queue.operations.map((operation) => h("input", { type: "checkbox", value: operation.id, disabled: !BUSY.includes(operation.status), on: { change: () => mark() } }));
   const cancelButton = button(t("queue.cancel"), () => void cancel(), { class: "small", icon: "close" });
   cancelButton.disabled = true;
 
@@ -68,6 +71,6 @@ export function queuePart(queue, changed) {
       ? h("p", null, icon(queue.idle ? "check" : "queue"), " ", queue.idle ? t("queue.idle") : t("queue.busy"))
       : h("p", { class: "quiet" }, t("queue.empty")),
     h("ul", { class: "queue" }, ...queue.operations.map((operation, index) => h("li", null, h("label", { class: "check" }, boxes[index], words(operation))))),
-    queue.operations.length ? cancelButton : null,
+    queue.idle ? null : cancelButton,
   );
 }

@@ -150,6 +150,9 @@
  * @property {Record<string, string>} requirements
  * @property {{checkpoint: string, branch: string}} names
  * @property {string[]} shared_books
+ * @property {{code: string, standard: string, strict: string, fixed: boolean}[]} rows
+ * @property {string[]} books
+ * @property {string | null} operation
  */
 
 export {};

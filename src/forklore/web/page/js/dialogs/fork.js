@@ -12,7 +12,7 @@ import { startJob, stepList } from "../job.js";
 import { problemWords, refused, told } from "../notices.js";
 import { button, emptiness, factList, waiting } from "../parts.js";
 import { findingPart, reasons } from "../problems.js";
-import { queueList } from "../queue.js";
+import { BUSY, queueList } from "../queue.js";
 import { go } from "../router.js";
 import { number, t } from "../strings.js";
 import { undo, undoAction } from "../undo.js";
@@ -254,7 +254,7 @@ function followQueue(chat, place, signal) {
     try {
       /** @type {Queue} */
       const queue = await look("queue", { chat }, { signal });
-      const busy = queue.operations.filter((operation) => ["pending", "in_progress", "retrying"].includes(operation.status));
+      const busy = queue.operations.filter((operation) => BUSY.includes(operation.status));
       if (signal.aborted) return;
       fill(place, h("h3", null, t("fork.waiting")), h("p", { class: "quiet" }, t("fork.waiting.text")), queue.idle ? null : queueList(busy));
     } catch (error) {

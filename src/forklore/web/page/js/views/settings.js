@@ -6,28 +6,14 @@ import { change, look, problemOf } from "../api.js";
 import { fill, freshId, h, name } from "../dom.js";
 import { refused, told } from "../notices.js";
 import { codeWords, iconButton } from "../parts.js";
+import { keepFresh } from "../refresh.js";
 import { LANGUAGES, chooseLanguage, chosenLanguage, t } from "../strings.js";
+import { undoAction } from "../undo.js";
 
 /** @typedef {import("../types.js").Settings} Settings */
 
 const THEMES = ["auto", "light", "dark"];
 const EFFECTS = ["block", "warn", "ignore"];
-const ALWAYS = ["MESSAGE_NOT_FOUND", "CHAT_DAMAGED", "LOREBOOK_MISSING", "LOREBOOK_UNREADABLE"];
-const REQUIREMENTS = [
-  "QUEUE_NOT_EMPTY",
-  "QUEUE_UNREADABLE",
-  "NO_SCENE_BREAK",
-  "NO_SCENE_RECAP",
-  "NO_LOREBOOK_ENTRY",
-  "NO_RUNNING_RECAP",
-  "SCENE_NOT_IN_RUNNING_RECAP",
-  "RECAP_IN_PROGRESS",
-  "HISTORY_HIDDEN",
-  "LOREBOOK_ALSO_ACTIVE",
-  "LOREBOOK_FROM_PRESENT",
-  "REGISTRY_BROKEN",
-  "NO_LOREBOOK",
-];
 
 /**
  * @param {HTMLElement} place
@@ -36,7 +22,14 @@ const REQUIREMENTS = [
  */
 export async function showSettings(place, _, signal) {
   /** @type {Settings} */
-  const settings = await look("settings", {}, { signal });
+  let settings = await look("settings", {}, { signal });
+  const theirs = h("div", { class: "settings" });
+  const rows = h("div");
+  const drawRows = () => fill(rows, requirementsPart(settings));
+  const draw = () => {
+    drawRows();
+    fill(theirs, policyPart(settings, (kept) => ((settings = kept), drawRows())), namesPart(settings), rows, sharedPart(settings));
+  };
   fill(
     place,
     h(
@@ -44,26 +37,30 @@ export async function showSettings(place, _, signal) {
       { class: "page" },
       h("div", { class: "page-head" }, h("div", null, h("h1", null, t("settings.title")))),
       browserPart(),
-      policyPart(settings),
-      namesPart(settings),
-      requirementsPart(settings),
-      sharedPart(settings),
+      theirs,
     ),
   );
+  draw();
+  keepFresh(async () => {
+    settings = await look("settings", {}, { signal });
+    if (!theirs.contains(document.activeElement)) draw(); // nobody's typing is taken away
+  }, signal);
 }
 
 /**
- * @param {Partial<Settings>} changed
- * @returns {Promise<boolean>}
+ * Changes some settings; what is not named stays.
+ * @param {Record<string, unknown>} changed
+ * @returns {Promise<Settings | null>} the settings as they are now, null when that was refused
  */
 async function keep(changed) {
   try {
-    await change("settings", changed);
-    told(t("settings.kept"));
-    return true;
+    /** @type {Settings} */
+    const kept = await change("settings", changed);
+    told(t("settings.kept"), "", kept.operation ? [undoAction(kept.operation)] : []);
+    return kept;
   } catch (error) {
     refused(problemOf(error));
-    return false;
+    return null;
   }
 }
 
@@ -98,9 +95,17 @@ function setTheme(theme) {
   }
 }
 
-/** @param {Settings} settings @returns {HTMLElement} */
-function policyPart(settings) {
+/**
+ * @param {Settings} settings
+ * @param {(kept: Settings) => void} changed
+ * @returns {HTMLElement}
+ */
+function policyPart(settings, changed) {
   const group = freshId("policy");
+  const choose = async (/** @type {string} */ policy) => {
+    const kept = await keep({ policy });
+    if (kept) changed(kept);
+  };
   return h(
     "section",
     { class: "card" },
@@ -113,7 +118,7 @@ function policyPart(settings) {
         h(
           "label",
           { class: "choice choice-head" },
-          h("input", { type: "radio", name: group, value: policy, checked: settings.policy === policy, on: { change: () => void keep({ policy }) } }),
+          h("input", { type: "radio", name: group, value: policy, checked: settings.policy === policy, on: { change: () => void choose(policy) } }),
           h("span", null, h("strong", null, t(`policy.${policy}`)), h("br"), t(`policy.${policy}.text`)),
         ),
       ),
@@ -147,46 +152,54 @@ function namesPart(settings) {
 
 /** @param {Settings} settings @returns {HTMLElement} */
 function requirementsPart(settings) {
-  const chosen = { ...settings.requirements };
-  const rows = REQUIREMENTS.map((code) => {
-    const id = freshId("requirement");
-    const select = h(
-      "select",
-      {
-        id,
-        on: {
-          change: () => {
-            if (select.value) chosen[code] = select.value;
-            else delete chosen[code];
-            void keep({ requirements: chosen });
-          },
-        },
-      },
-      h("option", { value: "", selected: !chosen[code] }, t("effect.policy")),
-      ...EFFECTS.map((effect) => h("option", { value: effect, selected: chosen[code] === effect }, t(`effect.${effect}`))),
-    );
-    return h("li", { class: "row" }, h("div", { class: "row-words" }, h("label", { for: id }, codeWords(code)), h("p", { class: "quiet" }, h("code", null, code))), select);
-  });
+  const rows = settings.rows.filter((row) => !row.fixed).map((row) => requirementRow(row, settings));
   return h(
     "section",
     { class: "card" },
     h("h2", null, t("settings.requirements")),
     h("p", { class: "quiet" }, t("settings.requirements.text")),
     h("ul", { class: "rows" }, ...rows),
-    h("p", { class: "quiet" }, t("settings.requirements.always"), " ", ALWAYS.map(codeWords).join(" · ")),
+    h(
+      "p",
+      { class: "quiet" },
+      t("settings.requirements.always"),
+      " ",
+      settings.rows.filter((row) => row.fixed).map((row) => codeWords(row.code)).join(" · "),
+    ),
   );
+}
+
+/**
+ * @param {Settings["rows"][number]} row
+ * @param {Settings} settings
+ * @returns {HTMLElement}
+ */
+function requirementRow(row, settings) {
+  const id = freshId("requirement");
+  const chosen = settings.requirements[row.code] ?? "";
+  const usual = settings.policy === "strict" ? row.strict : row.standard;
+  const select = h(
+    "select",
+    { id, on: { change: () => void keep({ requirements: { [row.code]: select.value || null } }) } },
+    h("option", { value: "", selected: !chosen }, t("effect.policy", { effect: t(`effect.${usual}`) })),
+    ...EFFECTS.map((effect) => h("option", { value: effect, selected: chosen === effect }, t(`effect.${effect}`))),
+  );
+  return h("li", { class: "row" }, h("div", { class: "row-words" }, h("label", { for: id }, codeWords(row.code)), h("p", { class: "quiet" }, h("code", null, row.code))), select);
 }
 
 /** @param {Settings} settings @returns {HTMLElement} */
 function sharedPart(settings) {
   let books = [...settings.shared_books];
   const list = h("ul", { class: "rows" });
-  const input = h("input", { type: "text", id: freshId("book"), dir: "auto", required: true });
+  const known = h("datalist", { id: freshId("books") }, ...settings.books.map((book) => h("option", { value: book })));
+  const input = h("input", { type: "text", id: freshId("book"), dir: "auto", required: true, list: known.id, autocomplete: "off" });
 
   /** @param {string[]} next */
   async function set(next) {
-    if (!(await keep({ shared_books: next }))) return;
-    books = next;
+    const kept = await keep({ shared_books: next });
+    if (!kept) return;
+    books = kept.shared_books;
+    input.value = "";
     draw();
   }
   function draw() {
@@ -213,12 +226,13 @@ function sharedPart(settings) {
             event.preventDefault();
             const book = input.value.trim();
             if (!book || books.includes(book)) return;
-            void set([...books, book]).then(() => (input.value = ""));
+            void set([...books, book]);
           },
         },
       },
       h("label", { for: input.id }, t("settings.shared.add")),
       input,
+      known,
       h("button", { type: "submit", class: "button" }, t("add")),
     ),
   );

@@ -4,7 +4,7 @@
  */
 import { look } from "../api.js";
 import { openForkDialog } from "../dialogs/fork.js";
-import { fill, h, name, spoken, svg } from "../dom.js";
+import { fill, h, longName, name, spoken, svg } from "../dom.js";
 import { parts, storyName, timelineName } from "../format.js";
 import { icon } from "../icons.js";
 import { drawLanes, drawingWidth, lineage } from "../lanes.js";
@@ -241,7 +241,7 @@ function laneRow(lane) {
           lane.at === null ? null : h("span", null, t("lane.at", { at: lane.at })),
           h("span", null, many("count.messages", lane.messages)),
           lane.running_version === null ? null : h("span", null, t("lane.recap", { version: lane.running_version })),
-          lane.lorebook ? h("span", { class: "lane-book", title: lane.lorebook }, icon("book"), spoken(t("word.lorebook")), name(lane.lorebook)) : h("span", null, t("lane.no_book")),
+          lane.lorebook ? h("span", { class: "lane-book" }, icon("book"), spoken(`${t("word.lorebook")}: `), longName(lane.lorebook)) : h("span", null, t("lane.no_book")),
         ),
       ),
       h("span", { class: "lane-health" }, healthBadge(lane.health, lane.reason)),

@@ -114,7 +114,6 @@ export async function showTimeline(place, args, signal) {
     "form",
     {
       class: "timeline-bar",
-      role: "group",
       aria: { label: t("timeline.jump") },
       on: {
         submit: (/** @type {Event} */ event) => {
@@ -135,11 +134,18 @@ export async function showTimeline(place, args, signal) {
     ),
   );
 
+  const actions = menu(t("more"), signal);
+  let shown = "";
+
   /** @param {Lane | null} lane @param {string | null} main */
   function drawTop(lane, main) {
+    const shows = JSON.stringify([lane, main, openChat() === chat]);
+    if (shows === shown) return; // what did not change keeps the focus
+    shown = shows;
+    actions.set(menuItems(lane));
     const parent = lane?.parent ?? null;
-    const shown = timelineName(chat, parent);
-    document.title = `${shown} · Forklore`;
+    const called = timelineName(chat, parent);
+    document.title = `${called} · Forklore`;
     fill(
       top,
       trail([
@@ -152,7 +158,7 @@ export async function showTimeline(place, args, signal) {
         h(
           "div",
           { class: "timeline-title" },
-          h("h1", { title: chat }, name(shown)),
+          h("h1", { title: chat }, name(called)),
           h(
             "p",
             { class: "badges" },
@@ -165,7 +171,7 @@ export async function showTimeline(place, args, signal) {
         h(
           "div",
           { class: "head-actions" },
-          menu(t("more"), menuItems(lane), signal),
+          actions.element,
           button(t("fork.make.checkpoint.here"), () => forkAt(chosen), { icon: "bookmark", class: "primary" }),
         ),
       ),
@@ -194,6 +200,7 @@ export async function showTimeline(place, args, signal) {
       h(
         "div",
         { class: "page" },
+        h("h1", { class: "spoken" }, t("timeline.gone")),
         emptiness(
           "main",
           t("timeline.gone"),

@@ -1,0 +1,199 @@
+"""Making checkpoints and branches with the page."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from forklore.testing.stories import chat_bytes, conversation, swiped, write_workspace
+from tests.e2e.browsing import MAREN, PHONE, Tab, Visit, expect
+from tests.edges.running import ILSE
+
+BUSY_BOOK = "worlds/z-AutoLB-Ilse Brandt-Ilse Brandt - 2025-11-09@20h41m55s.json"
+
+
+def chats(tab: Tab) -> set[str]:
+    return {path.stem for path in (tab.root / "chats").rglob("*.jsonl")}
+
+
+def finish_queue(root: Path) -> None:
+    """Let the queue become idle, as ST-Auto-Recap does when it has finished."""
+    book = json.loads((root / BUSY_BOOK).read_bytes())
+    for entry in book["entries"].values():
+        if entry["comment"] == "__operation_queue":
+            entry["content"] = json.dumps({"queue": []})
+    (root / BUSY_BOOK).write_text(json.dumps(book), "utf-8")
+
+
+@pytest.mark.req(145, 146)
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, PHONE], ids=["wide", "phone"])
+def test_a_newcomer_makes_a_checkpoint_opens_it_sees_it_isolated_and_undoes_it(clean: Visit, viewport: dict[str, int]):
+    tab = clean(welcomed=False, viewport=viewport)
+    tab.see("h2", "Three steps to your first checkpoint")
+
+    tab.see("a.story", "Maren Tolliver").click()
+    tab.press("Make a checkpoint")
+    tab.see(".preview", "What will be made")
+    tab.press("Create checkpoint", "dialog")
+    tab.see(".dialog-title", "Checkpoint created")
+    assert tab.page.locator(".step.done").count() == 4
+    tab.press("Open it", "dialog")
+    tab.see(".timeline-top .health-isolated", "Isolated")
+    tab.see(".notice", "Checkpoint created").get_by_role("button", name="Undo").click()
+
+    tab.see(".notice", "Undone")
+    tab.see("h2", "This timeline is not there any more")
+    assert len(chats(tab)) == 1
+
+
+def test_the_steps_of_a_fork_are_told_as_they_happen(clean: Visit):
+    tab = clean().go("timeline", MAREN, 42)
+    tab.press("Make a checkpoint here")
+    tab.see(".preview")
+    tab.press("Create checkpoint", "dialog")
+
+    tab.see(".step.done", "Validating requirements")
+    tab.see(".note-good", "Message is a scene break")
+    tab.see(".note-good", re.compile(r"Running recap version: 3"))
+
+
+def test_a_preview_says_what_is_kept_left_out_and_carried(clean: Visit):
+    tab = clean().go("timeline", MAREN, 42)
+    tab.press("Make a checkpoint here")
+
+    preview = tab.see(".preview")
+    expect(preview).to_contain_text("43 messages")
+    expect(preview).to_contain_text("as it was at the last scene snapshot")
+    expect(preview.locator(".facts > div", has_text="Recap versions kept")).to_contain_text("0, 1, 2, 3")
+    expect(preview.locator(".facts > div", has_text="Left out, as they come later")).to_contain_text("4, 5")
+    preview.locator("summary", has_text="files are touched").click()
+    expect(preview.locator(".plan-create")).to_have_count(2)
+    assert chats(tab) == {MAREN.split("/")[1]}
+
+
+def test_a_typed_name_is_the_name_of_the_checkpoint(clean: Visit):
+    tab = clean().go("timeline", MAREN)
+    tab.press("Make a checkpoint here")
+    tab.page.get_by_label("Name (you may leave it empty)").fill("Before the tower 塔")
+    tab.see(".preview", "Before the tower 塔")
+    tab.press("Create checkpoint", "dialog")
+    tab.see(".dialog-title", "Checkpoint created")
+
+    assert "Before the tower 塔" in chats(tab)
+
+
+def test_a_taken_name_is_refused_while_one_types(maren: Visit):
+    tab = maren().go("timeline", MAREN)
+    tab.press("Make a checkpoint here")
+    tab.page.get_by_label("Name (you may leave it empty)").fill("Branch #42 - 2025-11-02@21h05m23s")
+
+    tab.see(".refusal", "Choose another name")
+    expect(tab.button("Create checkpoint", "dialog")).to_be_disabled()
+
+
+def test_the_last_scene_can_be_shown_to_the_model(clean: Visit):
+    tab = clean().go("timeline", MAREN, 42)
+    tab.press("Make a checkpoint here")
+    tab.page.get_by_label("Show the last scene to the model").check()
+    expect(tab.button("Create checkpoint", "dialog")).to_be_enabled()
+    tab.press("Create checkpoint", "dialog")
+    tab.press("Open it", "dialog")
+    last = tab.see(".message[data-index='42']")
+
+    expect(last.locator(".message-text")).to_be_visible()
+    expect(last.locator(".message-hidden")).to_have_count(0)
+
+
+def test_a_fork_whose_messages_are_hidden_can_show_them_afterwards(clean: Visit):
+    tab = clean().go("timeline", MAREN, 42)
+    tab.press("Make a checkpoint here")
+    tab.see(".preview")
+    tab.press("Create checkpoint", "dialog")
+    tab.see(".dialog-title", "Checkpoint created")
+    tab.press("Show the last scene to the model", "dialog")
+
+    tab.see(".notice", "Repaired")
+
+
+def test_a_branch_goes_on_from_another_swipe(visit: Visit, tmp_path: Path):
+    messages = [*conversation(3), swiped("Left.", "Right.", "Straight on.")]
+    tab = visit(write_workspace(tmp_path / "w", {"chats/Mira/Story.jsonl": chat_bytes({}, messages)}))
+    tab.go("timeline", "Mira/Story")
+    tab.see(".timeline-head .menu").click()
+    tab.press("Make a branch here")
+    tab.page.get_by_label("Swipe it goes on from").select_option("1")
+    expect(tab.button("Create branch", "dialog")).to_be_enabled()
+    tab.press("Create branch", "dialog")
+    tab.press("Open it", "dialog")
+
+    tab.see(".message[data-index='3'] .message-text", "Right.")
+
+
+@pytest.mark.req(17, 32, 148, 149)
+def test_a_refusal_says_every_reason_and_what_to_do(busy: Visit):
+    tab = busy().go("timeline", ILSE)
+    blocked = tab.see(".message[data-index='63'] .fork-blocked")
+    expect(blocked).to_have_attribute("title", re.compile(r"QUEUE_NOT_EMPTY"))
+    expect(blocked).to_have_accessible_name(re.compile(r"The operation queue is not empty \(QUEUE_NOT_EMPTY\)"))
+    blocked.click()
+
+    refusal = tab.see(".refusal", "Cannot Create Checkpoint")
+    expect(refusal).to_contain_text("The following requirements must be met:")
+    expect(refusal.locator("ol > li")).to_contain_text(["Cannot create checkpoint: 4 operations in queue."])
+    expect(refusal).to_contain_text("Wait for all operations to complete")
+    assert len(chats(tab)) == 1
+
+
+@pytest.mark.req(18)
+def test_a_fork_that_waits_is_made_when_the_queue_is_idle(busy: Visit):
+    tab = busy().go("timeline", ILSE)
+    tab.press("Make a checkpoint here")
+    tab.press("Create when ready", "dialog")
+    tab.see(".queue-place", "Waiting for the queue")
+    expect(tab.page.locator(".queue-place .queue > li")).to_have_count(4)
+    finish_queue(tab.root)
+
+    tab.see(".dialog-title", "Checkpoint created")
+    assert len(chats(tab)) == 2
+
+
+def test_waiting_can_be_given_up(busy: Visit):
+    tab = busy().go("timeline", ILSE)
+    tab.press("Make a checkpoint here")
+    tab.press("Create when ready", "dialog")
+    tab.see(".queue-place", "Waiting for the queue")
+    tab.press("Stop waiting", "dialog")
+
+    tab.see(".fork-form")
+    assert len(chats(tab)) == 1
+
+
+def test_a_fork_can_be_undone_where_it_was_made(clean: Visit):
+    tab = clean().go("timeline", MAREN)
+    tab.press("Make a checkpoint here")
+    tab.see(".preview")
+    tab.press("Create checkpoint", "dialog")
+    tab.see(".dialog-title", "Checkpoint created")
+    tab.press("Undo", "dialog")
+
+    expect(tab.page.locator("dialog[open]")).to_have_count(0)
+    assert len(chats(tab)) == 1
+
+
+def test_another_message_can_be_chosen_in_the_dialog(clean: Visit):
+    tab = clean().go("story", MAREN)
+    tab.press("Make a checkpoint")
+    tab.page.get_by_label("At message").fill("10")
+
+    expect(tab.see(".preview")).to_contain_text("11 messages")
+    tab.press(re.compile("Last message"), "dialog")
+    expect(tab.see(".preview")).to_contain_text("69 messages")
+
+
+def test_a_message_that_is_not_there_is_refused(clean: Visit):
+    tab = clean().go("story", MAREN)
+    tab.press("Make a checkpoint")
+    tab.page.get_by_label("At message").fill("900")
+
+    tab.see(".refusal", "MESSAGE_NOT_FOUND")

@@ -1,0 +1,186 @@
+"""Findings, repairs, isolating, deleting, and the way back from each."""
+
+import re
+from pathlib import Path
+
+from forklore.testing.stories import chat_bytes, conversation, write_workspace
+from tests.e2e.browsing import MAREN, Tab, Visit, expect
+
+BRANCH = "Maren Tolliver/Branch #42 - 2025-11-02@21h05m23s"
+KEY = "Maren Tolliver/The key in hand - 2025-11-02@21h04m23s"
+
+
+def lost_book(root: Path) -> Path:
+    """A story that names a lorebook nobody has."""
+    return write_workspace(root, {"chats/Mira/Lost.jsonl": chat_bytes({"world_info": "Gone"}, conversation(4))})
+
+
+def is_there(tab: Tab, chat: str) -> bool:
+    return (tab.root / "chats" / f"{chat}.jsonl").exists()
+
+
+def test_a_repair_shows_its_plan_is_made_and_can_be_undone(visit: Visit, tmp_path: Path):
+    tab = visit(lost_book(tmp_path / "w")).go("timeline", "Mira/Lost", "health")
+    tab.see(".finding", "LOREBOOK_MISSING")
+    tab.press("Repair…")
+    choice = tab.see(".choice", "Make an empty lorebook")
+    expect(choice.locator(".plan-create")).to_contain_text("worlds/Gone.json")
+    choice.get_by_role("radio").check()
+    tab.press("Make this repair", "dialog")
+    notice = tab.see(".notice", "Repaired")
+    expect(tab.page.locator(".finding")).to_have_count(0)
+    assert (tab.root / "worlds" / "Gone.json").exists()
+    notice.get_by_role("button", name="Undo").click()
+
+    tab.see(".finding", "LOREBOOK_MISSING")
+
+
+def test_isolating_shows_its_plan_first_and_makes_the_timeline_isolated(maren: Visit):
+    tab = maren().go("timeline", BRANCH)
+    tab.see(".timeline-top .health-leaks")
+    tab.see(".timeline-head .menu").click()
+    tab.press("Isolate…", ".menu")
+    expect(tab.see("dialog .plan-create")).to_contain_text("__BR_")
+    tab.press("Isolate", "dialog")
+    tab.see(".dialog-title", "Isolated")
+    tab.press("Close", "dialog .dialog-foot")
+
+    tab.see(".timeline-top .health-isolated")
+
+
+def test_a_finding_of_a_shared_book_offers_to_isolate_or_to_share_on_purpose(maren: Visit):
+    tab = maren().go("timeline", BRANCH, "health")
+    finding = tab.see(".finding", "SHARED_LOREBOOK")
+    finding.get_by_role("button", name="Repair…").click()
+    expect(tab.see(".choice", "Isolate").locator(".plan li")).to_have_count(2)
+    tab.see(".choice", "shared on purpose").get_by_role("radio").check()
+    tab.press("Make this repair", "dialog")
+
+    tab.see(".notice", "Repaired")
+    expect(tab.page.locator(".finding", has_text="SHARED_LOREBOOK")).to_have_count(0)
+
+
+def test_a_main_chat_whose_book_others_use_is_not_called_isolated(maren: Visit):
+    tab = maren().go("timeline", MAREN)
+
+    expect(tab.see(".panel .callout-bad")).to_contain_text("Other timelines use its lorebook")
+
+
+def test_the_contamination_report_says_who_wrote_what(maren: Visit):
+    tab = maren().go("contamination", BRANCH)
+
+    tab.see(".card", "3 timelines share this lorebook.")
+    expect(tab.see("tbody tr", "character-Pim")).to_contain_text("certain")
+
+
+def test_the_doctor_examines_everything_and_says_what_it_found(maren: Visit):
+    tab = maren().go("doctor")
+    tab.press("Examine everything")
+
+    tab.see(".doctor-sum", re.compile(r"\d+ findings"))
+    expect(tab.page.locator(".doctor-result .card")).to_have_count(2)
+    tab.go("stories").go("doctor")
+    tab.see(".doctor-sum")
+
+
+def test_the_doctor_mends_what_is_safe_and_tells_what_it_mended(clean: Visit):
+    tab = clean()
+    tab.api("POST", "checkpoint", {"chat": MAREN, "name": "Kept"})
+    folder = tab.root / "chats" / "Maren Tolliver"
+    (folder / "Kept.jsonl").rename(folder / "Renamed.jsonl")
+    tab.go("doctor")
+    tab.press("Examine everything")
+    tab.see(".finding", "CHAT_RENAMED")
+    tab.press("Mend what is safe")
+    tab.press("Mend what is safe", "dialog")
+
+    tab.see(".card", "Follow the new name")
+    expect(tab.page.locator(".finding", has_text="CHAT_RENAMED")).to_have_count(0)
+
+
+def test_everything_in_order_is_said(clean: Visit):
+    tab = clean().go("doctor")
+    tab.press("Examine everything")
+
+    tab.see(".emptiness", "Everything is in order")
+
+
+def test_a_timeline_goes_to_the_trash_and_comes_back_by_undo(maren: Visit):
+    tab = maren().go("timeline", KEY)
+    tab.see(".timeline-head .menu").click()
+    tab.press("Delete…", ".menu")
+    tab.press("Move to the trash", "dialog")
+    notice = tab.see(".notice", "In the trash")
+    tab.see("h1", "Maren Tolliver")
+    assert not is_there(tab, KEY)
+    notice.get_by_role("button", name="Undo").click()
+
+    tab.see(".lane-row", "The key in hand")
+    assert is_there(tab, KEY)
+
+
+def test_deleting_a_parent_says_that_its_forks_stay(maren: Visit):
+    tab = maren().go("timeline", MAREN)
+    tab.see(".timeline-head .menu").click()
+    tab.press("Delete…", ".menu")
+
+    tab.see("dialog .callout-warn", "It has 2 forks, which stay whole")
+    tab.press("Move to the trash", "dialog")
+    tab.see(".notice", "In the trash")
+    assert is_there(tab, KEY)
+
+
+def test_any_operation_of_the_history_can_be_undone(clean: Visit):
+    tab = clean()
+    first = tab.api("POST", "checkpoint", {"chat": MAREN, "name": "First"})
+    tab.api("POST", "checkpoint", {"chat": MAREN, "name": "Second"})
+    tab.go("log")
+    item = tab.see(f".log-item[data-operation='{first['operation']}']", "First")
+    item.get_by_role("button", name=re.compile("Undo")).click()
+
+    expect(item).to_contain_text("undone")
+    assert not is_there(tab, "Maren Tolliver/First")
+    assert is_there(tab, "Maren Tolliver/Second")
+
+
+def test_a_history_without_operations_says_so(clean: Visit):
+    clean().go("log").see(".emptiness", "Nothing was changed yet")
+
+
+def test_something_in_the_trash_is_put_back(maren: Visit):
+    tab = maren()
+    tab.api("POST", "delete", {"chat": KEY})
+    tab.go("trash")
+    tab.press(re.compile("Put back .*The key in hand"))
+
+    tab.see(".notice", "Back in its place")
+    assert is_there(tab, KEY)
+
+
+def test_the_trash_is_emptied_only_after_a_clear_yes(maren: Visit):
+    tab = maren()
+    tab.api("POST", "delete", {"chat": KEY})
+    tab.go("trash")
+    tab.page.get_by_label("Delete for good what is older than").fill("0")
+    tab.press("Delete for good…")
+    expect(tab.see("dialog")).to_contain_text("This cannot be undone.")
+    expect(tab.button("Delete for good…", "dialog")).to_be_disabled()
+    tab.page.get_by_label("I understand that these files are gone afterwards").check()
+    tab.press("Delete for good…", "dialog")
+
+    tab.see(".notice", "deleted for good")
+    tab.see(".emptiness", "The trash is empty")
+
+
+def test_leftovers_are_listed_and_go_to_the_trash(clean: Visit):
+    tab = clean()
+    made = tab.api("POST", "checkpoint", {"chat": MAREN, "name": "Kept"})
+    (tab.root / "chats" / f"{made['chat']}.jsonl").unlink()
+    tab.go("trash")
+    tab.press("Look for leftovers")
+    tab.see(".leftovers", "__CP_Kept")
+    tab.press("Move to the trash", ".leftovers")
+    tab.press("Move to the trash", "dialog")
+
+    tab.see(".notice", "Leftovers are in the trash")
+    assert not (tab.root / "worlds" / f"{made['lorebook']}.json").exists()

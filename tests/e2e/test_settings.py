@@ -1,0 +1,88 @@
+"""Settings of the workspace and of the browser."""
+
+import json
+import re
+
+from tests.e2e.browsing import MAREN, Tab, Visit, expect
+
+
+def stored(tab: Tab) -> dict[str, object]:
+    path = tab.root / ".forklore" / "settings.json"
+    settings: dict[str, object] = json.loads(path.read_bytes()) if path.exists() else {}
+    return settings
+
+
+def test_a_strict_policy_blocks_what_was_a_warning(clean: Visit):
+    tab = clean().go("settings")
+    tab.page.get_by_role("radio", name="Strict").check()
+    tab.see(".notice", "Saved")
+    expect(tab.page.get_by_label("The scene has no recap").locator("option").first).to_have_text("as above: blocks")
+    tab.go("timeline", MAREN)
+
+    expect(tab.see(".message[data-index='68'] .fork-blocked")).to_have_attribute("title", re.compile("NO_SCENE_RECAP"))
+
+
+def test_one_requirement_can_be_set_and_set_back(clean: Visit):
+    tab = clean().go("settings")
+    row = tab.page.get_by_label("Not a scene break")
+    row.select_option("block")
+    tab.see(".notice", "Saved")
+    assert stored(tab)["requirements"] == {"NO_SCENE_BREAK": "block"}
+    row.select_option("")
+
+    expect(tab.page.locator(".notice", has_text="Saved")).to_have_count(2)
+    assert not stored(tab).get("requirements")
+
+
+def test_a_change_of_the_settings_can_be_undone(clean: Visit):
+    tab = clean().go("settings")
+    tab.page.get_by_role("radio", name="Strict").check()
+    tab.see(".notice", "Saved").get_by_role("button", name="Undo").click()
+    tab.see(".notice", "Undone")
+
+    assert stored(tab).get("policy", "standard") == "standard"
+
+
+def test_names_of_new_forks_follow_the_template(clean: Visit):
+    tab = clean().go("settings")
+    tab.page.get_by_label("Checkpoint", exact=True).fill("Saved {n} of {parent}")
+    tab.press("Save")
+    tab.see(".notice", "Saved")
+    tab.go("story", MAREN)
+    tab.press("Make a checkpoint")
+
+    tab.see(".preview", "Saved 1 of Maren Tolliver")
+
+
+def test_a_book_can_be_shared_on_purpose_and_no_longer(maren: Visit):
+    tab = maren().go("settings")
+    book = "z-AutoLB-Maren Tolliver-Maren Tolliver - 2025-11-02@19h14m08s"
+    tab.page.get_by_label("Name of a lorebook").fill(book)
+    tab.press("Add")
+    tab.press(f"Remove {book}")
+
+    expect(tab.page.locator(".notice", has_text="Saved")).to_have_count(2)
+    assert not stored(tab).get("shared_books")
+
+
+def test_the_language_is_the_browsers_and_can_be_chosen(clean: Visit):
+    tab = clean(locale="zh-CN")
+    tab.see("h1", "故事")
+    tab.go("settings")
+    tab.page.get_by_label("语言").select_option("en")
+
+    tab.see("h1", "Settings")
+    tab.page.reload()
+    tab.see("h1", "Settings")
+    expect(tab.page.locator("html")).to_have_attribute("lang", "en")
+
+
+def test_the_page_can_be_dark_or_light_whatever_the_system_is(clean: Visit):
+    tab = clean(color_scheme="light").go("settings")
+    before = tab.page.evaluate("getComputedStyle(document.body).color")
+    tab.page.get_by_label("Appearance").select_option("dark")
+    after = tab.page.evaluate("getComputedStyle(document.body).color")
+    tab.page.reload()
+
+    assert before != after
+    expect(tab.page.locator("html")).to_have_attribute("data-theme", "dark")

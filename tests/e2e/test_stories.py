@@ -1,0 +1,138 @@
+"""The shelf of stories, and a story as a tree."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from forklore.testing.stories import write_workspace
+from tests.e2e.browsing import MAREN, PHONE, Visit, expect
+from tests.e2e.workspaces import FOREST, many_stories, many_timelines
+
+BRANCH = "Maren Tolliver/Branch #42 - 2025-11-02@21h05m23s"
+
+
+def test_a_story_shows_its_size_and_that_something_is_wrong(maren: Visit):
+    tab = maren()
+
+    story = tab.see("a.story", "Maren Tolliver")
+    expect(story).to_contain_text("3 timelines")
+    expect(story).to_contain_text("69 messages")
+    expect(story.locator(".health-leaks")).to_have_attribute("title", "The lorebook is shared with another timeline")
+
+
+def test_an_empty_folder_says_what_to_do(visit: Visit, tmp_path: Path):
+    tab = visit(write_workspace(tmp_path / "w", {}))
+
+    expect(tab.see(".emptiness")).to_contain_text("Write a chat in SillyTavern")
+
+
+@pytest.mark.slow
+def test_the_search_answers_while_one_types(visit: Visit, tmp_path: Path):
+    tab = visit(many_stories(tmp_path / "w"))
+    expect(tab.page.locator("a.story")).to_have_count(500)
+    search = tab.page.get_by_role("searchbox", name="Search stories")
+    search.press_sequentially("number 49")
+    expect(tab.page.locator("li:not([hidden]) > a.story")).to_have_count(15)
+    tab.see("[role=status]", "15 stories")
+    search.fill("nothing like that")
+
+    tab.see("[role=status]", "No story has “nothing like that” in its name.")
+
+
+def test_a_new_story_appears_by_itself(clean: Visit):
+    tab = clean()
+    tab.see("[role=status]", "1 story")
+    old = tab.root / "chats" / f"{MAREN}.jsonl"
+    (tab.root / "chats" / "Maren Tolliver" / "Another beginning.jsonl").write_bytes(old.read_bytes())
+
+    tab.see("a.story", "Another beginning")
+
+
+def test_a_tree_tells_of_every_timeline_what_it_is_and_whether_it_leaks(maren: Visit):
+    tab = maren().go("story", MAREN)
+
+    row = tab.see(".lane-row.kind-branch")
+    expect(row).to_contain_text("Branch #42")
+    expect(row).to_contain_text("at message 42")
+    expect(row).to_contain_text("43 messages")
+    expect(row).to_contain_text("recap v5")
+    expect(row.locator(".lane-book")).to_contain_text("z-AutoLB-Maren Tolliver")
+    expect(row.locator(".health-leaks")).to_have_text(re.compile("Leaks.*shared with another timeline"))
+
+
+def test_a_lane_leaves_its_parent_in_the_row_of_the_parent_and_ends_in_its_own(maren: Visit):
+    tab = maren().go("story", MAREN)
+    tab.see(".lane.kind-branch")
+    middles = tab.page.eval_on_selector_all(
+        ".lane-row",
+        "rows => rows.map(row => row.offsetTop + Math.min(row.offsetHeight / 2, 28))",
+    )
+    branch = tab.page.locator(".lane.kind-branch").get_attribute("d") or ""
+    row = int(tab.page.locator(".lane-row.kind-branch").get_attribute("data-row") or 0)
+
+    leaves = float(re.findall(r"^M[\d.]+ ([\d.]+)V", branch)[0])
+    arrives = float(re.findall(r"Q[\d.]+ ([\d.]+) ", branch)[0])
+    assert leaves == pytest.approx(middles[0], abs=1)
+    assert arrives == pytest.approx(middles[row], abs=1)
+
+
+def test_a_leak_leads_to_what_can_be_done(maren: Visit):
+    tab = maren().go("story", MAREN)
+    expect(tab.see(".callout-bad")).to_contain_text("Memories leak between 3 timelines")
+    tab.page.get_by_role("link", name="See what to do").click()
+
+    tab.see(".finding", "SHARED_LOREBOOK")
+
+
+def test_arrow_keys_go_from_timeline_to_timeline(maren: Visit):
+    tab = maren().go("story", MAREN)
+    tab.see(".lane-name a").focus()
+    tab.page.keyboard.press("ArrowDown")
+
+    expect(tab.page.locator(".lane-row").nth(1).locator(".lane-name a")).to_be_focused()
+
+
+def test_the_chat_that_is_open_in_sillytavern_is_marked_at_once(maren: Visit):
+    tab = maren().go("story", MAREN)
+    tab.see(".lane-row")
+    tab.api("POST", "open", {"chat": BRANCH})
+
+    expect(tab.see(".lane-row.kind-branch .is-open")).to_contain_text("Open now")
+    assert tab.page.locator(".open-ring").count() == 1
+    tab.go("stories")
+    tab.see(".strip", "Branch #42")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, PHONE], ids=["wide", "phone"])
+def test_three_hundred_timelines_appear_soon_after_their_data(visit: Visit, tmp_path: Path, viewport: dict[str, int]):
+    tab = visit(many_timelines(tmp_path / "w"), viewport=viewport).go("log")
+    tab.see(".log")
+    took = tab.page.evaluate(
+        """async (hash) => {
+            const drawn = new Promise((done) => {
+                new MutationObserver((_, self) => {
+                    if (document.querySelector(".lanes .lane")) (self.disconnect(), done());
+                }).observe(document.body, { childList: true, subtree: true });
+            });
+            location.hash = hash;
+            await drawn;
+            await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+            const answer = performance.getEntriesByType("resource").findLast((each) => each.name.includes("/api/layout"));
+            return performance.now() - answer.responseEnd;
+        }""",
+        f"#/story/{FOREST.replace('/', '%2F').replace(' ', '%20')}",
+    )
+
+    assert tab.page.locator(".lanes .lane").count() == 300
+    assert took < 1500  # 300 ms on a quiet machine; tests share theirs
+
+
+@pytest.mark.slow
+def test_timelines_can_be_filtered(visit: Visit, tmp_path: Path):
+    tab = visit(many_timelines(tmp_path / "w")).go("story", FOREST)
+    tab.page.get_by_role("searchbox", name="Filter timelines").fill("path 77")
+
+    expect(tab.page.locator(".lane-row:not([hidden])")).to_have_count(3)
+    expect(tab.page.locator(".lanes .lane")).to_have_count(3)

@@ -1,0 +1,159 @@
+"""Reading a timeline."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.browsing import MAREN, PHONE, Visit, expect
+from tests.e2e.workspaces import LONG, many_messages
+from tests.edges.running import ILSE
+
+JUMPS = """async (steps) => {
+    const feed = document.querySelector(".feed");
+    feed.dispatchEvent(new WheelEvent("wheel"));
+    const top = feed.getBoundingClientRect().top;
+    const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    let jumps = 0;
+    for (let step = 0; step < steps; step += 1) {
+        const row = [...document.querySelectorAll(".message")].find((each) => each.getBoundingClientRect().top > top + 50);
+        const before = row.getBoundingClientRect().top;
+        feed.scrollTop -= 70;
+        await frame();
+        const same = document.querySelector(`.message[data-index="${row.dataset.index}"]`);
+        if (same && Math.abs(same.getBoundingClientRect().top - before - 70) > 2) jumps += 1;
+    }
+    return jumps;
+}"""
+
+
+@pytest.mark.slow
+def test_a_long_chat_opens_at_its_end_and_only_what_is_in_view_is_read(visit: Visit, tmp_path: Path):
+    tab = visit(many_messages(tmp_path / "w")).go("timeline", LONG)
+
+    expect(tab.see(".message[data-index='19999'] .message-text")).to_be_in_viewport()
+    assert tab.page.locator(".message").count() < 60
+    assert sum("/api/messages" in asked for asked in tab.asked) <= 3
+
+
+@pytest.mark.slow
+def test_nothing_jumps_while_one_scrolls_through_messages_of_unknown_height(visit: Visit, tmp_path: Path):
+    tab = visit(many_messages(tmp_path / "w")).go("timeline", LONG)
+    tab.see(".message[data-index='19999'] .message-text")
+    tab.see(".timeline-top .badge")
+
+    assert tab.page.evaluate(JUMPS, 120) == 0
+
+
+@pytest.mark.slow
+def test_any_message_is_one_jump_away(visit: Visit, tmp_path: Path):
+    tab = visit(many_messages(tmp_path / "w")).go("timeline", LONG)
+    where = tab.page.get_by_role("spinbutton", name="Go to message")
+    where.fill("9876")
+    where.press("Enter")
+
+    expect(tab.see(".message[data-index='9876'] .message-text")).to_be_in_viewport()
+    tab.press("First message")
+    expect(tab.see(".message[data-index='0'] .message-text")).to_be_in_viewport()
+
+
+def test_a_message_that_is_written_meanwhile_appears(clean: Visit):
+    tab = clean().go("timeline", MAREN)
+    tab.see(".message[data-index='68'] .message-text")
+    path = tab.root / "chats" / f"{MAREN}.jsonl"
+    line = {"name": "Wren", "is_user": True, "mes": "And then the lamp went out.", "extra": {}}
+    path.write_bytes(path.read_bytes().rstrip(b"\n") + b"\n" + json.dumps(line).encode())
+
+    expect(tab.see(".message[data-index='69'] .message-text", "And then the lamp went out.")).to_be_in_viewport()
+
+
+@pytest.mark.req(148)
+def test_a_message_where_a_fork_can_be_made_says_so(clean: Visit):
+    tab = clean().go("timeline", MAREN)
+
+    expect(tab.see(".message[data-index='68'] .fork-ready")).to_have_accessible_name("Create checkpoint (ready ✓)")
+
+
+def test_scene_breaks_have_names_and_are_one_jump_away(clean: Visit):
+    tab = clean().go("timeline", MAREN, "scenes")
+    tab.see(".scene-jump", "The Drowned Stair 22-31").click()
+
+    expect(tab.see(".message[data-index='31'] .scene", "The Drowned Stair 22-31")).to_be_in_viewport()
+
+
+def test_the_recap_tells_what_was_known_at_a_message(clean: Visit):
+    tab = clean().go("timeline", MAREN, 31)
+    tab.see(".message[data-index='31']").get_by_role("button", name="What the recap says at message 31").click()
+
+    expect(tab.see(".recap")).to_contain_text("Recap at message 31")
+    expect(tab.see(".recap")).to_contain_text("version 2")
+
+
+def test_a_message_links_to_the_forks_that_left_there(maren: Visit):
+    tab = maren().go("timeline", MAREN, 31)
+    tab.see(".message[data-index='31'] .message-links a", "The key in hand").click()
+
+    tab.see("h1", "The key in hand")
+    tab.see(".badges", re.compile("from Maren Tolliver at message 31"))
+
+
+def test_a_line_that_cannot_be_read_is_shown_as_such(clean: Visit):
+    tab = clean()
+    path = tab.root / "chats" / f"{MAREN}.jsonl"
+    lines = path.read_bytes().split(b"\n")
+    lines[66] = b"not json"
+    path.write_bytes(b"\n".join(lines))
+    tab.go("timeline", MAREN)
+
+    tab.see(".message[data-index='65'] .message-damaged")
+
+
+def test_operations_of_the_queue_can_be_cancelled_and_that_undone(busy: Visit):
+    tab = busy().go("timeline", ILSE, "queue")
+    tab.see(".panel .queue input").check()
+    tab.press("Cancel the chosen ones", ".panel")
+    tab.press("Cancel the chosen ones", "dialog")
+    notice = tab.see(".notice", "1 operation cancelled")
+    expect(tab.page.locator(".panel .status-cancelled")).to_have_count(1)
+    notice.get_by_role("button", name="Undo").click()
+
+    expect(tab.page.locator(".panel .status-cancelled")).to_have_count(0)
+
+
+def test_details_lead_to_parent_and_forks(maren: Visit):
+    tab = maren().go("timeline", MAREN, "details")
+    tab.see(".panel a", "Branch #42").click()
+    tab.see("h1", "Branch #42")
+    tab.page.get_by_role("tab", name="Details").click()
+
+    expect(tab.see(".facts > div", "Parent")).to_contain_text("Maren Tolliver")
+    tab.see(".panel summary", "Diagnostic data").click()
+    expect(tab.see(".json")).to_contain_text('"is_checkpoint": true')
+
+
+def test_on_a_phone_the_panel_comes_up_and_escape_closes_it(clean: Visit):
+    tab = clean(viewport=PHONE).go("timeline", MAREN)
+    tab.see(".message[data-index='68'] .message-text")
+    tab.press("Scenes", ".timeline-bar")
+    tab.see("dialog.sheet h2", "Scene breaks")
+    tab.page.keyboard.press("Escape")
+
+    expect(tab.page.locator("dialog.sheet[open]")).to_have_count(0)
+
+
+def test_keys_go_from_message_to_message(clean: Visit):
+    tab = clean().go("timeline", MAREN, 20)
+    tab.see(".message[data-index='20'] .message-text").click()
+    tab.page.locator(".feed").focus()
+    tab.page.keyboard.press("j")
+    first = tab.page.evaluate("document.activeElement.dataset.index")
+    tab.page.keyboard.press("j")
+
+    assert int(tab.page.evaluate("document.activeElement.dataset.index")) == int(first) + 1
+
+
+def test_a_chat_that_is_not_there_says_what_to_do(clean: Visit):
+    tab = clean().go("timeline", "Maren Tolliver/Nowhere")
+
+    expect(tab.see(".trouble")).to_contain_text("Go back to the stories")
