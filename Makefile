@@ -22,7 +22,7 @@ test: lint ## everything: linters, then all tests
 	$(BIN)/python -m pytest -q -n $(WORKERS)
 
 check: lint ## the fast part of test, for daily work
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not crash"
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not crash and not e2e"
 
 lint: $(VENV)/set-up-dev ## the linters alone
 	$(BIN)/ruff format --check

@@ -22,7 +22,9 @@ PHONE = {"width": 390, "height": 844}
 Visit = Callable[..., "Tab"]
 
 # What a browser itself logs about an answer that the page knows how to show.
-_ANSWERED = re.compile(r"Failed to load resource: the server responded with a status of (401|404|409|413|422|423|429)\b")
+_ANSWERED = re.compile(
+    r"Failed to load resource: the server responded with a status of (401|404|409|413|422|423|429)\b"
+)
 _CUT_OFF = re.compile(r"net::ERR_(INTERNET_DISCONNECTED|CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE)")
 
 

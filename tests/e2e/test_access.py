@@ -16,20 +16,27 @@ LOOKS: list[dict[str, Any]] = [
     {"viewport": PHONE, "color_scheme": "light", "has_touch": True},
     {"viewport": PHONE, "color_scheme": "dark", "has_touch": True},
 ]
+FINISHED = """Promise.all(document.getAnimations()
+    .filter((each) => each.effect?.getTiming().iterations !== Infinity)
+    .map((each) => each.finished))"""
 NAMES = ["wide-light", "wide-dark", "phone-light", "phone-dark"]
 
 
 def assert_accessible(tab: Tab, axe: str) -> None:
     # Half-way through a movement colours are not what they will be.
-    tab.page.evaluate("Promise.all(document.getAnimations().filter((each) => each.effect?.getTiming().iterations !== Infinity).map((each) => each.finished))")
+    tab.page.evaluate(FINISHED)
     tab.page.evaluate(axe)
     result = tab.page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    found = [f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for each in result["violations"] for node in each["nodes"]]
+    found = [
+        f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
+        for each in result["violations"]
+        for node in each["nodes"]
+    ]
     assert found == []
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=NAMES)
-def test_axe_finds_nothing_in_any_view(maren: Visit, axe: str, look: dict[str, Any]):
+def test_axe_finds_nothing_in_any_view(maren: Visit, axe: str, look: dict[str, Any]) -> None:
     tab = maren(welcomed=False, **look)
     tab.see("a.story")
     assert_accessible(tab, axe)
@@ -50,7 +57,7 @@ def test_axe_finds_nothing_in_any_view(maren: Visit, axe: str, look: dict[str, A
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=NAMES)
-def test_axe_finds_nothing_in_forking_and_mending(maren: Visit, axe: str, look: dict[str, Any]):
+def test_axe_finds_nothing_in_forking_and_mending(maren: Visit, axe: str, look: dict[str, Any]) -> None:
     tab = maren(**look).go("timeline", MAREN, 42)
     tab.press("Make a checkpoint here")
     tab.see(".preview")
@@ -73,7 +80,7 @@ def test_axe_finds_nothing_in_forking_and_mending(maren: Visit, axe: str, look: 
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=NAMES)
-def test_axe_finds_nothing_in_a_refusal_and_while_waiting(busy: Visit, axe: str, look: dict[str, Any]):
+def test_axe_finds_nothing_in_a_refusal_and_while_waiting(busy: Visit, axe: str, look: dict[str, Any]) -> None:
     tab = busy(**look).go("timeline", ILSE, "queue")
     tab.see(".queue")
     assert_accessible(tab, axe)
@@ -89,7 +96,7 @@ def test_axe_finds_nothing_in_a_refusal_and_while_waiting(busy: Visit, axe: str,
     tab.see(".fork-form")
 
 
-def test_axe_finds_nothing_before_one_has_come_in(clean: Visit, axe: str):
+def test_axe_finds_nothing_before_one_has_come_in(clean: Visit, axe: str) -> None:
     tab = clean(log_in=False, env={"FORKLORE_PASSWORD": "open the tower"})
     tab.page.goto(tab.served.address)
     tab.see("form")
@@ -97,7 +104,7 @@ def test_axe_finds_nothing_before_one_has_come_in(clean: Visit, axe: str):
     assert_accessible(tab, axe)
 
 
-def test_a_checkpoint_can_be_made_and_undone_with_the_keyboard_alone(clean: Visit, tmp_path: Path):
+def test_a_checkpoint_can_be_made_and_undone_with_the_keyboard_alone(clean: Visit, tmp_path: Path) -> None:
     tab = clean()
     page = tab.page
     tab.see("a.story").focus()
@@ -122,13 +129,15 @@ def test_a_checkpoint_can_be_made_and_undone_with_the_keyboard_alone(clean: Visi
 def _tab_to(tab: Tab, name: str) -> None:
     for _ in range(80):
         tab.page.keyboard.press("Tab")
-        told = tab.page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.textContent.trim()")
+        told = tab.page.evaluate(
+            "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent.trim()"
+        )
         if told == name:
             return
     raise AssertionError(f"Tab does not come to {name!r}")
 
 
-def test_escape_closes_a_dialog_and_gives_the_focus_back(clean: Visit):
+def test_escape_closes_a_dialog_and_gives_the_focus_back(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN)
     tab.see(".timeline-top .badge")
     opener = tab.button("Make a checkpoint here")
@@ -140,7 +149,7 @@ def test_escape_closes_a_dialog_and_gives_the_focus_back(clean: Visit):
     expect(opener).to_be_focused()
 
 
-def test_the_skip_link_leads_past_the_navigation(clean: Visit):
+def test_the_skip_link_leads_past_the_navigation(clean: Visit) -> None:
     tab = clean()
     tab.see("a.story")
     tab.page.locator(".skip").focus()
@@ -150,7 +159,7 @@ def test_the_skip_link_leads_past_the_navigation(clean: Visit):
     expect(tab.page.locator("main")).to_be_focused()
 
 
-def test_the_focus_is_visible(clean: Visit):
+def test_the_focus_is_visible(clean: Visit) -> None:
     tab = clean()
     tab.see("a.story")
     tab.page.keyboard.press("Tab")
@@ -159,7 +168,7 @@ def test_the_focus_is_visible(clean: Visit):
     assert width >= 2
 
 
-def test_progress_and_notices_are_told_to_screen_readers(clean: Visit):
+def test_progress_and_notices_are_told_to_screen_readers(clean: Visit) -> None:
     tab = clean().go("story", MAREN)
     tab.press("Make a checkpoint")
     tab.see(".preview")
@@ -170,10 +179,12 @@ def test_progress_and_notices_are_told_to_screen_readers(clean: Visit):
     expect(tab.page.locator(".notices-calm")).to_have_attribute("aria-live", "polite")
 
 
-def test_nothing_moves_for_those_who_asked_for_that(clean: Visit):
+def test_nothing_moves_for_those_who_asked_for_that(clean: Visit) -> None:
     tab = clean(reduced_motion="reduce").go("story", MAREN)
     tab.press("Make a checkpoint")
     tab.see("dialog[open]")
 
-    seconds = tab.page.evaluate("parseFloat(getComputedStyle(document.querySelector('dialog[open]')).animationDuration)")
+    seconds = tab.page.evaluate(
+        "parseFloat(getComputedStyle(document.querySelector('dialog[open]')).animationDuration)"
+    )
     assert seconds < 0.01

@@ -28,7 +28,9 @@ def finish_queue(root: Path) -> None:
 
 @pytest.mark.req(145, 146)
 @pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, PHONE], ids=["wide", "phone"])
-def test_a_newcomer_makes_a_checkpoint_opens_it_sees_it_isolated_and_undoes_it(clean: Visit, viewport: dict[str, int]):
+def test_a_newcomer_makes_a_checkpoint_opens_it_sees_it_isolated_and_undoes_it(
+    clean: Visit, viewport: dict[str, int]
+) -> None:
     tab = clean(welcomed=False, viewport=viewport)
     tab.see("h2", "Three steps to your first checkpoint")
 
@@ -47,7 +49,7 @@ def test_a_newcomer_makes_a_checkpoint_opens_it_sees_it_isolated_and_undoes_it(c
     assert len(chats(tab)) == 1
 
 
-def test_the_steps_of_a_fork_are_told_as_they_happen(clean: Visit):
+def test_the_steps_of_a_fork_are_told_as_they_happen(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN, 42)
     tab.press("Make a checkpoint here")
     tab.see(".preview")
@@ -58,7 +60,7 @@ def test_the_steps_of_a_fork_are_told_as_they_happen(clean: Visit):
     tab.see(".note-good", re.compile(r"Running recap version: 3"))
 
 
-def test_a_preview_says_what_is_kept_left_out_and_carried(clean: Visit):
+def test_a_preview_says_what_is_kept_left_out_and_carried(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN, 42)
     tab.press("Make a checkpoint here")
 
@@ -72,7 +74,7 @@ def test_a_preview_says_what_is_kept_left_out_and_carried(clean: Visit):
     assert chats(tab) == {MAREN.split("/")[1]}
 
 
-def test_a_typed_name_is_the_name_of_the_checkpoint(clean: Visit):
+def test_a_typed_name_is_the_name_of_the_checkpoint(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN)
     tab.press("Make a checkpoint here")
     tab.page.get_by_label("Name (you may leave it empty)").fill("Before the tower 塔")
@@ -83,7 +85,7 @@ def test_a_typed_name_is_the_name_of_the_checkpoint(clean: Visit):
     assert "Before the tower 塔" in chats(tab)
 
 
-def test_a_taken_name_is_refused_while_one_types(maren: Visit):
+def test_a_taken_name_is_refused_while_one_types(maren: Visit) -> None:
     tab = maren().go("timeline", MAREN)
     tab.press("Make a checkpoint here")
     tab.page.get_by_label("Name (you may leave it empty)").fill("Branch #42 - 2025-11-02@21h05m23s")
@@ -92,7 +94,7 @@ def test_a_taken_name_is_refused_while_one_types(maren: Visit):
     expect(tab.button("Create checkpoint", "dialog")).to_be_disabled()
 
 
-def test_the_last_scene_can_be_shown_to_the_model(clean: Visit):
+def test_the_last_scene_can_be_shown_to_the_model(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN, 42)
     tab.press("Make a checkpoint here")
     tab.page.get_by_label("Show the last scene to the model").check()
@@ -105,7 +107,7 @@ def test_the_last_scene_can_be_shown_to_the_model(clean: Visit):
     expect(last.locator(".message-hidden")).to_have_count(0)
 
 
-def test_a_fork_whose_messages_are_hidden_can_show_them_afterwards(clean: Visit):
+def test_a_fork_whose_messages_are_hidden_can_show_them_afterwards(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN, 42)
     tab.press("Make a checkpoint here")
     tab.see(".preview")
@@ -116,7 +118,7 @@ def test_a_fork_whose_messages_are_hidden_can_show_them_afterwards(clean: Visit)
     tab.see(".notice", "Repaired")
 
 
-def test_a_branch_goes_on_from_another_swipe(visit: Visit, tmp_path: Path):
+def test_a_branch_goes_on_from_another_swipe(visit: Visit, tmp_path: Path) -> None:
     messages = [*conversation(3), swiped("Left.", "Right.", "Straight on.")]
     tab = visit(write_workspace(tmp_path / "w", {"chats/Mira/Story.jsonl": chat_bytes({}, messages)}))
     tab.go("timeline", "Mira/Story")
@@ -131,7 +133,7 @@ def test_a_branch_goes_on_from_another_swipe(visit: Visit, tmp_path: Path):
 
 
 @pytest.mark.req(17, 32, 148, 149)
-def test_a_refusal_says_every_reason_and_what_to_do(busy: Visit):
+def test_a_refusal_says_every_reason_and_what_to_do(busy: Visit) -> None:
     tab = busy().go("timeline", ILSE)
     blocked = tab.see(".message[data-index='63'] .fork-blocked")
     expect(blocked).to_have_attribute("title", re.compile(r"QUEUE_NOT_EMPTY"))
@@ -146,7 +148,7 @@ def test_a_refusal_says_every_reason_and_what_to_do(busy: Visit):
 
 
 @pytest.mark.req(18)
-def test_a_fork_that_waits_is_made_when_the_queue_is_idle(busy: Visit):
+def test_a_fork_that_waits_is_made_when_the_queue_is_idle(busy: Visit) -> None:
     tab = busy().go("timeline", ILSE)
     tab.press("Make a checkpoint here")
     tab.press("Create when ready", "dialog")
@@ -158,7 +160,7 @@ def test_a_fork_that_waits_is_made_when_the_queue_is_idle(busy: Visit):
     assert len(chats(tab)) == 2
 
 
-def test_waiting_can_be_given_up(busy: Visit):
+def test_waiting_can_be_given_up(busy: Visit) -> None:
     tab = busy().go("timeline", ILSE)
     tab.press("Make a checkpoint here")
     tab.press("Create when ready", "dialog")
@@ -169,7 +171,7 @@ def test_waiting_can_be_given_up(busy: Visit):
     assert len(chats(tab)) == 1
 
 
-def test_a_fork_can_be_undone_where_it_was_made(clean: Visit):
+def test_a_fork_can_be_undone_where_it_was_made(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN)
     tab.press("Make a checkpoint here")
     tab.see(".preview")
@@ -181,7 +183,7 @@ def test_a_fork_can_be_undone_where_it_was_made(clean: Visit):
     assert len(chats(tab)) == 1
 
 
-def test_another_message_can_be_chosen_in_the_dialog(clean: Visit):
+def test_another_message_can_be_chosen_in_the_dialog(clean: Visit) -> None:
     tab = clean().go("story", MAREN)
     tab.press("Make a checkpoint")
     tab.page.get_by_label("At message").fill("10")
@@ -191,7 +193,7 @@ def test_another_message_can_be_chosen_in_the_dialog(clean: Visit):
     expect(tab.see(".preview")).to_contain_text("69 messages")
 
 
-def test_a_message_that_is_not_there_is_refused(clean: Visit):
+def test_a_message_that_is_not_there_is_refused(clean: Visit) -> None:
     tab = clean().go("story", MAREN)
     tab.press("Make a checkpoint")
     tab.page.get_by_label("At message").fill("900")

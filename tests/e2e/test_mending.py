@@ -3,8 +3,11 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from forklore.testing.stories import chat_bytes, conversation, write_workspace
 from tests.e2e.browsing import MAREN, Tab, Visit, expect
+from tests.e2e.workspaces import much_to_examine
 
 BRANCH = "Maren Tolliver/Branch #42 - 2025-11-02@21h05m23s"
 KEY = "Maren Tolliver/The key in hand - 2025-11-02@21h04m23s"
@@ -19,7 +22,7 @@ def is_there(tab: Tab, chat: str) -> bool:
     return (tab.root / "chats" / f"{chat}.jsonl").exists()
 
 
-def test_a_repair_shows_its_plan_is_made_and_can_be_undone(visit: Visit, tmp_path: Path):
+def test_a_repair_shows_its_plan_is_made_and_can_be_undone(visit: Visit, tmp_path: Path) -> None:
     tab = visit(lost_book(tmp_path / "w")).go("timeline", "Mira/Lost", "health")
     tab.see(".finding", "LOREBOOK_MISSING")
     tab.press("Repair…")
@@ -35,7 +38,7 @@ def test_a_repair_shows_its_plan_is_made_and_can_be_undone(visit: Visit, tmp_pat
     tab.see(".finding", "LOREBOOK_MISSING")
 
 
-def test_isolating_shows_its_plan_first_and_makes_the_timeline_isolated(maren: Visit):
+def test_isolating_shows_its_plan_first_and_makes_the_timeline_isolated(maren: Visit) -> None:
     tab = maren().go("timeline", BRANCH)
     tab.see(".timeline-top .health-leaks")
     tab.see(".timeline-head .menu").click()
@@ -48,7 +51,7 @@ def test_isolating_shows_its_plan_first_and_makes_the_timeline_isolated(maren: V
     tab.see(".timeline-top .health-isolated")
 
 
-def test_a_finding_of_a_shared_book_offers_to_isolate_or_to_share_on_purpose(maren: Visit):
+def test_a_finding_of_a_shared_book_offers_to_isolate_or_to_share_on_purpose(maren: Visit) -> None:
     tab = maren().go("timeline", BRANCH, "health")
     finding = tab.see(".finding", "SHARED_LOREBOOK")
     finding.get_by_role("button", name="Repair…").click()
@@ -60,20 +63,20 @@ def test_a_finding_of_a_shared_book_offers_to_isolate_or_to_share_on_purpose(mar
     expect(tab.page.locator(".finding", has_text="SHARED_LOREBOOK")).to_have_count(0)
 
 
-def test_a_main_chat_whose_book_others_use_is_not_called_isolated(maren: Visit):
+def test_a_main_chat_whose_book_others_use_is_not_called_isolated(maren: Visit) -> None:
     tab = maren().go("timeline", MAREN)
 
     expect(tab.see(".panel .callout-bad")).to_contain_text("Other timelines use its lorebook")
 
 
-def test_the_contamination_report_says_who_wrote_what(maren: Visit):
+def test_the_contamination_report_says_who_wrote_what(maren: Visit) -> None:
     tab = maren().go("contamination", BRANCH)
 
     tab.see(".card", "3 timelines share this lorebook.")
     expect(tab.see("tbody tr", "character-Pim")).to_contain_text("certain")
 
 
-def test_the_doctor_examines_everything_and_says_what_it_found(maren: Visit):
+def test_the_doctor_examines_everything_and_says_what_it_found(maren: Visit) -> None:
     tab = maren().go("doctor")
     tab.press("Examine everything")
 
@@ -83,7 +86,7 @@ def test_the_doctor_examines_everything_and_says_what_it_found(maren: Visit):
     tab.see(".doctor-sum")
 
 
-def test_the_doctor_mends_what_is_safe_and_tells_what_it_mended(clean: Visit):
+def test_the_doctor_mends_what_is_safe_and_tells_what_it_mended(clean: Visit) -> None:
     tab = clean()
     tab.api("POST", "checkpoint", {"chat": MAREN, "name": "Kept"})
     folder = tab.root / "chats" / "Maren Tolliver"
@@ -98,14 +101,24 @@ def test_the_doctor_mends_what_is_safe_and_tells_what_it_mended(clean: Visit):
     expect(tab.page.locator(".finding", has_text="CHAT_RENAMED")).to_have_count(0)
 
 
-def test_everything_in_order_is_said(clean: Visit):
+@pytest.mark.slow
+def test_an_examination_tells_how_far_it_is_and_can_be_cancelled(visit: Visit, tmp_path: Path) -> None:
+    tab = visit(much_to_examine(tmp_path / "w")).go("doctor")
+    tab.press("Examine everything")
+    tab.see(".progress", re.compile(r"Examining… \d+ %"))
+    tab.press("Cancel", ".doctor-result")
+
+    tab.see(".doctor-result", "Cancelled. Nothing was changed.")
+
+
+def test_everything_in_order_is_said(clean: Visit) -> None:
     tab = clean().go("doctor")
     tab.press("Examine everything")
 
     tab.see(".emptiness", "Everything is in order")
 
 
-def test_a_timeline_goes_to_the_trash_and_comes_back_by_undo(maren: Visit):
+def test_a_timeline_goes_to_the_trash_and_comes_back_by_undo(maren: Visit) -> None:
     tab = maren().go("timeline", KEY)
     tab.see(".timeline-head .menu").click()
     tab.press("Delete…", ".menu")
@@ -119,7 +132,7 @@ def test_a_timeline_goes_to_the_trash_and_comes_back_by_undo(maren: Visit):
     assert is_there(tab, KEY)
 
 
-def test_deleting_a_parent_says_that_its_forks_stay(maren: Visit):
+def test_deleting_a_parent_says_that_its_forks_stay(maren: Visit) -> None:
     tab = maren().go("timeline", MAREN)
     tab.see(".timeline-head .menu").click()
     tab.press("Delete…", ".menu")
@@ -130,7 +143,7 @@ def test_deleting_a_parent_says_that_its_forks_stay(maren: Visit):
     assert is_there(tab, KEY)
 
 
-def test_any_operation_of_the_history_can_be_undone(clean: Visit):
+def test_any_operation_of_the_history_can_be_undone(clean: Visit) -> None:
     tab = clean()
     first = tab.api("POST", "checkpoint", {"chat": MAREN, "name": "First"})
     tab.api("POST", "checkpoint", {"chat": MAREN, "name": "Second"})
@@ -143,11 +156,11 @@ def test_any_operation_of_the_history_can_be_undone(clean: Visit):
     assert is_there(tab, "Maren Tolliver/Second")
 
 
-def test_a_history_without_operations_says_so(clean: Visit):
+def test_a_history_without_operations_says_so(clean: Visit) -> None:
     clean().go("log").see(".emptiness", "Nothing was changed yet")
 
 
-def test_something_in_the_trash_is_put_back(maren: Visit):
+def test_something_in_the_trash_is_put_back(maren: Visit) -> None:
     tab = maren()
     tab.api("POST", "delete", {"chat": KEY})
     tab.go("trash")
@@ -157,7 +170,7 @@ def test_something_in_the_trash_is_put_back(maren: Visit):
     assert is_there(tab, KEY)
 
 
-def test_the_trash_is_emptied_only_after_a_clear_yes(maren: Visit):
+def test_the_trash_is_emptied_only_after_a_clear_yes(maren: Visit) -> None:
     tab = maren()
     tab.api("POST", "delete", {"chat": KEY})
     tab.go("trash")
@@ -172,7 +185,7 @@ def test_the_trash_is_emptied_only_after_a_clear_yes(maren: Visit):
     tab.see(".emptiness", "The trash is empty")
 
 
-def test_leftovers_are_listed_and_go_to_the_trash(clean: Visit):
+def test_leftovers_are_listed_and_go_to_the_trash(clean: Visit) -> None:
     tab = clean()
     made = tab.api("POST", "checkpoint", {"chat": MAREN, "name": "Kept"})
     (tab.root / "chats" / f"{made['chat']}.jsonl").unlink()

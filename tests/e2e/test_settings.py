@@ -12,7 +12,7 @@ def stored(tab: Tab) -> dict[str, object]:
     return settings
 
 
-def test_a_strict_policy_blocks_what_was_a_warning(clean: Visit):
+def test_a_strict_policy_blocks_what_was_a_warning(clean: Visit) -> None:
     tab = clean().go("settings")
     tab.page.get_by_role("radio", name="Strict").check()
     tab.see(".notice", "Saved")
@@ -22,7 +22,7 @@ def test_a_strict_policy_blocks_what_was_a_warning(clean: Visit):
     expect(tab.see(".message[data-index='68'] .fork-blocked")).to_have_attribute("title", re.compile("NO_SCENE_RECAP"))
 
 
-def test_one_requirement_can_be_set_and_set_back(clean: Visit):
+def test_one_requirement_can_be_set_and_set_back(clean: Visit) -> None:
     tab = clean().go("settings")
     row = tab.page.get_by_label("Not a scene break")
     row.select_option("block")
@@ -34,7 +34,7 @@ def test_one_requirement_can_be_set_and_set_back(clean: Visit):
     assert not stored(tab).get("requirements")
 
 
-def test_a_change_of_the_settings_can_be_undone(clean: Visit):
+def test_a_change_of_the_settings_can_be_undone(clean: Visit) -> None:
     tab = clean().go("settings")
     tab.page.get_by_role("radio", name="Strict").check()
     tab.see(".notice", "Saved").get_by_role("button", name="Undo").click()
@@ -43,7 +43,7 @@ def test_a_change_of_the_settings_can_be_undone(clean: Visit):
     assert stored(tab).get("policy", "standard") == "standard"
 
 
-def test_names_of_new_forks_follow_the_template(clean: Visit):
+def test_names_of_new_forks_follow_the_template(clean: Visit) -> None:
     tab = clean().go("settings")
     tab.page.get_by_label("Checkpoint", exact=True).fill("Saved {n} of {parent}")
     tab.press("Save")
@@ -54,7 +54,7 @@ def test_names_of_new_forks_follow_the_template(clean: Visit):
     tab.see(".preview", "Saved 1 of Maren Tolliver")
 
 
-def test_a_book_can_be_shared_on_purpose_and_no_longer(maren: Visit):
+def test_a_book_can_be_shared_on_purpose_and_no_longer(maren: Visit) -> None:
     tab = maren().go("settings")
     book = "z-AutoLB-Maren Tolliver-Maren Tolliver - 2025-11-02@19h14m08s"
     tab.page.get_by_label("Name of a lorebook").fill(book)
@@ -65,7 +65,7 @@ def test_a_book_can_be_shared_on_purpose_and_no_longer(maren: Visit):
     assert not stored(tab).get("shared_books")
 
 
-def test_the_language_is_the_browsers_and_can_be_chosen(clean: Visit):
+def test_the_language_is_the_browsers_and_can_be_chosen(clean: Visit) -> None:
     tab = clean(locale="zh-CN")
     tab.see("h1", "故事")
     tab.go("settings")
@@ -77,7 +77,7 @@ def test_the_language_is_the_browsers_and_can_be_chosen(clean: Visit):
     expect(tab.page.locator("html")).to_have_attribute("lang", "en")
 
 
-def test_the_page_can_be_dark_or_light_whatever_the_system_is(clean: Visit):
+def test_the_page_can_be_dark_or_light_whatever_the_system_is(clean: Visit) -> None:
     tab = clean(color_scheme="light").go("settings")
     before = tab.page.evaluate("getComputedStyle(document.body).color")
     tab.page.get_by_label("Appearance").select_option("dark")

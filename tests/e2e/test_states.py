@@ -1,14 +1,17 @@
 """Coming in, being cut off, and names that would do harm."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
+from forklore.web.application import PAGE
 from tests.e2e.browsing import MAREN, PHONE, Visit, expect
 from tests.e2e.workspaces import HOSTILE, strange_names
 
 
-def test_without_its_link_the_page_says_how_to_come_in(clean: Visit):
+def test_without_its_link_the_page_says_how_to_come_in(clean: Visit) -> None:
     tab = clean(log_in=False)
     tab.page.goto(tab.served.address)
 
@@ -16,7 +19,7 @@ def test_without_its_link_the_page_says_how_to_come_in(clean: Visit):
     expect(tab.page.locator("input")).to_have_count(0)
 
 
-def test_the_password_opens_the_page_and_a_wrong_one_does_not(clean: Visit):
+def test_the_password_opens_the_page_and_a_wrong_one_does_not(clean: Visit) -> None:
     tab = clean(log_in=False, env={"FORKLORE_PASSWORD": "open the tower"})
     tab.page.goto(tab.served.address)
     tab.page.get_by_label("Password").fill("a guess")
@@ -28,7 +31,7 @@ def test_the_password_opens_the_page_and_a_wrong_one_does_not(clean: Visit):
     tab.see("a.story", "Maren Tolliver")
 
 
-def test_who_is_logged_out_is_told_and_shown_the_way_back(clean: Visit):
+def test_who_is_logged_out_is_told_and_shown_the_way_back(clean: Visit) -> None:
     tab = clean()
     tab.see("a.story")
     tab.page.context.clear_cookies()
@@ -39,21 +42,21 @@ def test_who_is_logged_out_is_told_and_shown_the_way_back(clean: Visit):
     tab.see("main", "forklore serve")
 
 
-def test_a_service_that_is_gone_is_told_and_the_page_recovers_by_itself(clean: Visit):
+def test_a_service_that_is_gone_is_told_and_the_page_recovers_by_itself(clean: Visit) -> None:
     tab = clean()
     tab.may_be_cut_off = True
     tab.see("a.story")
-    tab.page.context.set_offline(True)  # noqa: FBT003  # Playwright's own signature
+    tab.page.context.set_offline(True)  # Playwright's own signature
     tab.page.evaluate("window.dispatchEvent(new Event('offline'))")
     tab.page.get_by_role("link", name="History").click()
     tab.see(".trouble", "Forklore is not answering")
-    tab.page.context.set_offline(False)  # noqa: FBT003  # Playwright's own signature
+    tab.page.context.set_offline(False)  # Playwright's own signature
     tab.press("Try again")
 
     tab.see(".emptiness", "Nothing was changed yet")
 
 
-def test_a_service_that_stops_shows_a_banner(clean: Visit):
+def test_a_service_that_stops_shows_a_banner(clean: Visit) -> None:
     tab = clean()
     tab.may_be_cut_off = True
     tab.see("a.story")
@@ -64,7 +67,7 @@ def test_a_service_that_stops_shows_a_banner(clean: Visit):
 
 
 @pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, PHONE], ids=["wide", "phone"])
-def test_names_in_any_script_are_text_and_never_markup(visit: Visit, tmp_path: Path, viewport: dict[str, int]):
+def test_names_in_any_script_are_text_and_never_markup(visit: Visit, tmp_path: Path, viewport: dict[str, int]) -> None:
     tab = visit(strange_names(tmp_path / "w"), viewport=viewport)
     tab.see("a.story", HOSTILE)
     for view in ("story", "timeline"):
@@ -79,7 +82,7 @@ def test_names_in_any_script_are_text_and_never_markup(visit: Visit, tmp_path: P
     tab.see(".finding", "javascript:alert(3)")
 
 
-def test_a_very_long_name_does_not_break_the_page(visit: Visit, tmp_path: Path):
+def test_a_very_long_name_does_not_break_the_page(visit: Visit, tmp_path: Path) -> None:
     tab = visit(strange_names(tmp_path / "w"), viewport={"width": 360, "height": 640})
     chat = f"Long/{'verylongword' * 15}"
     for view, shown in (("stories", "a.story"), ("story", ".lane-row"), ("timeline", ".message-text")):
@@ -88,11 +91,11 @@ def test_a_very_long_name_does_not_break_the_page(visit: Visit, tmp_path: Path):
         assert tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_place_that_does_not_exist_shows_the_stories(clean: Visit):
+def test_a_place_that_does_not_exist_shows_the_stories(clean: Visit) -> None:
     clean().go("nowhere").see("a.story")
 
 
-def test_every_word_of_the_page_is_known(maren: Visit):
+def test_every_word_of_the_page_is_known(maren: Visit) -> None:
     tab = maren()
     shown = ""
     for place in (["stories"], ["story", MAREN], ["timeline", MAREN], ["log"], ["trash"], ["settings"], ["doctor"]):
@@ -100,5 +103,7 @@ def test_every_word_of_the_page_is_known(maren: Visit):
         tab.see("h1")
         shown += tab.page.locator("body").inner_text()
 
+    keys = json.loads((PAGE / "lang" / "en.json").read_bytes())
+    sections = "|".join({key.split(".")[0] for key in keys})
     assert "undefined" not in shown
-    assert not [word for word in shown.split() if word.count(".") >= 1 and word.islower() and "/" not in word and word.strip(".").replace(".", "").isalpha() and not word.endswith(".")]
+    assert re.findall(rf"\b(?:{sections})\.[a-z_]+\b", shown) == []

@@ -12,7 +12,7 @@ from tests.e2e.workspaces import FOREST, many_stories, many_timelines
 BRANCH = "Maren Tolliver/Branch #42 - 2025-11-02@21h05m23s"
 
 
-def test_a_story_shows_its_size_and_that_something_is_wrong(maren: Visit):
+def test_a_story_shows_its_size_and_that_something_is_wrong(maren: Visit) -> None:
     tab = maren()
 
     story = tab.see("a.story", "Maren Tolliver")
@@ -21,14 +21,14 @@ def test_a_story_shows_its_size_and_that_something_is_wrong(maren: Visit):
     expect(story.locator(".health-leaks")).to_have_attribute("title", "The lorebook is shared with another timeline")
 
 
-def test_an_empty_folder_says_what_to_do(visit: Visit, tmp_path: Path):
+def test_an_empty_folder_says_what_to_do(visit: Visit, tmp_path: Path) -> None:
     tab = visit(write_workspace(tmp_path / "w", {}))
 
     expect(tab.see(".emptiness")).to_contain_text("Write a chat in SillyTavern")
 
 
 @pytest.mark.slow
-def test_the_search_answers_while_one_types(visit: Visit, tmp_path: Path):
+def test_the_search_answers_while_one_types(visit: Visit, tmp_path: Path) -> None:
     tab = visit(many_stories(tmp_path / "w"))
     expect(tab.page.locator("a.story")).to_have_count(500)
     search = tab.page.get_by_role("searchbox", name="Search stories")
@@ -40,7 +40,7 @@ def test_the_search_answers_while_one_types(visit: Visit, tmp_path: Path):
     tab.see("[role=status]", "No story has “nothing like that” in its name.")
 
 
-def test_a_new_story_appears_by_itself(clean: Visit):
+def test_a_new_story_appears_by_itself(clean: Visit) -> None:
     tab = clean()
     tab.see("[role=status]", "1 story")
     old = tab.root / "chats" / f"{MAREN}.jsonl"
@@ -49,7 +49,7 @@ def test_a_new_story_appears_by_itself(clean: Visit):
     tab.see("a.story", "Another beginning")
 
 
-def test_a_tree_tells_of_every_timeline_what_it_is_and_whether_it_leaks(maren: Visit):
+def test_a_tree_tells_of_every_timeline_what_it_is_and_whether_it_leaks(maren: Visit) -> None:
     tab = maren().go("story", MAREN)
 
     row = tab.see(".lane-row.kind-branch")
@@ -61,7 +61,7 @@ def test_a_tree_tells_of_every_timeline_what_it_is_and_whether_it_leaks(maren: V
     expect(row.locator(".health-leaks")).to_have_text(re.compile("Leaks.*shared with another timeline"))
 
 
-def test_a_lane_leaves_its_parent_in_the_row_of_the_parent_and_ends_in_its_own(maren: Visit):
+def test_a_lane_leaves_its_parent_in_the_row_of_the_parent_and_ends_in_its_own(maren: Visit) -> None:
     tab = maren().go("story", MAREN)
     tab.see(".lane.kind-branch")
     middles = tab.page.eval_on_selector_all(
@@ -77,7 +77,7 @@ def test_a_lane_leaves_its_parent_in_the_row_of_the_parent_and_ends_in_its_own(m
     assert arrives == pytest.approx(middles[row], abs=1)
 
 
-def test_a_leak_leads_to_what_can_be_done(maren: Visit):
+def test_a_leak_leads_to_what_can_be_done(maren: Visit) -> None:
     tab = maren().go("story", MAREN)
     expect(tab.see(".callout-bad")).to_contain_text("Memories leak between 3 timelines")
     tab.page.get_by_role("link", name="See what to do").click()
@@ -85,7 +85,7 @@ def test_a_leak_leads_to_what_can_be_done(maren: Visit):
     tab.see(".finding", "SHARED_LOREBOOK")
 
 
-def test_arrow_keys_go_from_timeline_to_timeline(maren: Visit):
+def test_arrow_keys_go_from_timeline_to_timeline(maren: Visit) -> None:
     tab = maren().go("story", MAREN)
     tab.see(".lane-name a").focus()
     tab.page.keyboard.press("ArrowDown")
@@ -93,7 +93,7 @@ def test_arrow_keys_go_from_timeline_to_timeline(maren: Visit):
     expect(tab.page.locator(".lane-row").nth(1).locator(".lane-name a")).to_be_focused()
 
 
-def test_the_chat_that_is_open_in_sillytavern_is_marked_at_once(maren: Visit):
+def test_the_chat_that_is_open_in_sillytavern_is_marked_at_once(maren: Visit) -> None:
     tab = maren().go("story", MAREN)
     tab.see(".lane-row")
     tab.api("POST", "open", {"chat": BRANCH})
@@ -106,7 +106,9 @@ def test_the_chat_that_is_open_in_sillytavern_is_marked_at_once(maren: Visit):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, PHONE], ids=["wide", "phone"])
-def test_three_hundred_timelines_appear_soon_after_their_data(visit: Visit, tmp_path: Path, viewport: dict[str, int]):
+def test_three_hundred_timelines_appear_soon_after_their_data(
+    visit: Visit, tmp_path: Path, viewport: dict[str, int]
+) -> None:
     tab = visit(many_timelines(tmp_path / "w"), viewport=viewport).go("log")
     tab.see(".log")
     took = tab.page.evaluate(
@@ -119,7 +121,8 @@ def test_three_hundred_timelines_appear_soon_after_their_data(visit: Visit, tmp_
             location.hash = hash;
             await drawn;
             await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-            const answer = performance.getEntriesByType("resource").findLast((each) => each.name.includes("/api/layout"));
+            const answers = performance.getEntriesByType("resource");
+            const answer = answers.findLast((each) => each.name.includes("/api/layout"));
             return performance.now() - answer.responseEnd;
         }""",
         f"#/story/{FOREST.replace('/', '%2F').replace(' ', '%20')}",
@@ -130,7 +133,7 @@ def test_three_hundred_timelines_appear_soon_after_their_data(visit: Visit, tmp_
 
 
 @pytest.mark.slow
-def test_timelines_can_be_filtered(visit: Visit, tmp_path: Path):
+def test_timelines_can_be_filtered(visit: Visit, tmp_path: Path) -> None:
     tab = visit(many_timelines(tmp_path / "w")).go("story", FOREST)
     tab.page.get_by_role("searchbox", name="Filter timelines").fill("path 77")
 

@@ -17,7 +17,8 @@ JUMPS = """async (steps) => {
     const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     let jumps = 0;
     for (let step = 0; step < steps; step += 1) {
-        const row = [...document.querySelectorAll(".message")].find((each) => each.getBoundingClientRect().top > top + 50);
+        const rows = [...document.querySelectorAll(".message")];
+        const row = rows.find((each) => each.getBoundingClientRect().top > top + 50);
         const before = row.getBoundingClientRect().top;
         feed.scrollTop -= 70;
         await frame();
@@ -29,7 +30,7 @@ JUMPS = """async (steps) => {
 
 
 @pytest.mark.slow
-def test_a_long_chat_opens_at_its_end_and_only_what_is_in_view_is_read(visit: Visit, tmp_path: Path):
+def test_a_long_chat_opens_at_its_end_and_only_what_is_in_view_is_read(visit: Visit, tmp_path: Path) -> None:
     tab = visit(many_messages(tmp_path / "w")).go("timeline", LONG)
 
     expect(tab.see(".message[data-index='19999'] .message-text")).to_be_in_viewport()
@@ -38,16 +39,21 @@ def test_a_long_chat_opens_at_its_end_and_only_what_is_in_view_is_read(visit: Vi
 
 
 @pytest.mark.slow
-def test_nothing_jumps_while_one_scrolls_through_messages_of_unknown_height(visit: Visit, tmp_path: Path):
+@pytest.mark.parametrize("latency", [0, 300])
+def test_nothing_jumps_while_one_scrolls_through_messages_of_unknown_height(
+    visit: Visit, tmp_path: Path, latency: int
+) -> None:
     tab = visit(many_messages(tmp_path / "w")).go("timeline", LONG)
     tab.see(".message[data-index='19999'] .message-text")
     tab.see(".timeline-top .badge")
+    network = {"offline": False, "latency": latency, "downloadThroughput": -1, "uploadThroughput": -1}
+    tab.page.context.new_cdp_session(tab.page).send("Network.emulateNetworkConditions", network)
 
     assert tab.page.evaluate(JUMPS, 120) == 0
 
 
 @pytest.mark.slow
-def test_any_message_is_one_jump_away(visit: Visit, tmp_path: Path):
+def test_any_message_is_one_jump_away(visit: Visit, tmp_path: Path) -> None:
     tab = visit(many_messages(tmp_path / "w")).go("timeline", LONG)
     where = tab.page.get_by_role("spinbutton", name="Go to message")
     where.fill("9876")
@@ -58,7 +64,7 @@ def test_any_message_is_one_jump_away(visit: Visit, tmp_path: Path):
     expect(tab.see(".message[data-index='0'] .message-text")).to_be_in_viewport()
 
 
-def test_a_message_that_is_written_meanwhile_appears(clean: Visit):
+def test_a_message_that_is_written_meanwhile_appears(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN)
     tab.see(".message[data-index='68'] .message-text")
     path = tab.root / "chats" / f"{MAREN}.jsonl"
@@ -69,20 +75,20 @@ def test_a_message_that_is_written_meanwhile_appears(clean: Visit):
 
 
 @pytest.mark.req(148)
-def test_a_message_where_a_fork_can_be_made_says_so(clean: Visit):
+def test_a_message_where_a_fork_can_be_made_says_so(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN)
 
     expect(tab.see(".message[data-index='68'] .fork-ready")).to_have_accessible_name("Create checkpoint (ready ✓)")
 
 
-def test_scene_breaks_have_names_and_are_one_jump_away(clean: Visit):
+def test_scene_breaks_have_names_and_are_one_jump_away(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN, "scenes")
     tab.see(".scene-jump", "The Drowned Stair 22-31").click()
 
     expect(tab.see(".message[data-index='31'] .scene", "The Drowned Stair 22-31")).to_be_in_viewport()
 
 
-def test_the_recap_tells_what_was_known_at_a_message(clean: Visit):
+def test_the_recap_tells_what_was_known_at_a_message(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN, 31)
     tab.see(".message[data-index='31']").get_by_role("button", name="What the recap says at message 31").click()
 
@@ -90,7 +96,7 @@ def test_the_recap_tells_what_was_known_at_a_message(clean: Visit):
     expect(tab.see(".recap")).to_contain_text("version 2")
 
 
-def test_a_message_links_to_the_forks_that_left_there(maren: Visit):
+def test_a_message_links_to_the_forks_that_left_there(maren: Visit) -> None:
     tab = maren().go("timeline", MAREN, 31)
     tab.see(".message[data-index='31'] .message-links a", "The key in hand").click()
 
@@ -98,7 +104,7 @@ def test_a_message_links_to_the_forks_that_left_there(maren: Visit):
     tab.see(".badges", re.compile("from Maren Tolliver at message 31"))
 
 
-def test_a_line_that_cannot_be_read_is_shown_as_such(clean: Visit):
+def test_a_line_that_cannot_be_read_is_shown_as_such(clean: Visit) -> None:
     tab = clean()
     path = tab.root / "chats" / f"{MAREN}.jsonl"
     lines = path.read_bytes().split(b"\n")
@@ -109,7 +115,7 @@ def test_a_line_that_cannot_be_read_is_shown_as_such(clean: Visit):
     tab.see(".message[data-index='65'] .message-damaged")
 
 
-def test_operations_of_the_queue_can_be_cancelled_and_that_undone(busy: Visit):
+def test_operations_of_the_queue_can_be_cancelled_and_that_undone(busy: Visit) -> None:
     tab = busy().go("timeline", ILSE, "queue")
     tab.see(".panel .queue input").check()
     tab.press("Cancel the chosen ones", ".panel")
@@ -121,7 +127,7 @@ def test_operations_of_the_queue_can_be_cancelled_and_that_undone(busy: Visit):
     expect(tab.page.locator(".panel .status-cancelled")).to_have_count(0)
 
 
-def test_details_lead_to_parent_and_forks(maren: Visit):
+def test_details_lead_to_parent_and_forks(maren: Visit) -> None:
     tab = maren().go("timeline", MAREN, "details")
     tab.see(".panel a", "Branch #42").click()
     tab.see("h1", "Branch #42")
@@ -132,7 +138,7 @@ def test_details_lead_to_parent_and_forks(maren: Visit):
     expect(tab.see(".json")).to_contain_text('"is_checkpoint": true')
 
 
-def test_on_a_phone_the_panel_comes_up_and_escape_closes_it(clean: Visit):
+def test_on_a_phone_the_panel_comes_up_and_escape_closes_it(clean: Visit) -> None:
     tab = clean(viewport=PHONE).go("timeline", MAREN)
     tab.see(".message[data-index='68'] .message-text")
     tab.press("Scenes", ".timeline-bar")
@@ -142,7 +148,7 @@ def test_on_a_phone_the_panel_comes_up_and_escape_closes_it(clean: Visit):
     expect(tab.page.locator("dialog.sheet[open]")).to_have_count(0)
 
 
-def test_keys_go_from_message_to_message(clean: Visit):
+def test_keys_go_from_message_to_message(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN, 20)
     tab.see(".message[data-index='20'] .message-text").click()
     tab.page.locator(".feed").focus()
@@ -153,7 +159,7 @@ def test_keys_go_from_message_to_message(clean: Visit):
     assert int(tab.page.evaluate("document.activeElement.dataset.index")) == int(first) + 1
 
 
-def test_a_chat_that_is_not_there_says_what_to_do(clean: Visit):
+def test_a_chat_that_is_not_there_says_what_to_do(clean: Visit) -> None:
     tab = clean().go("timeline", "Maren Tolliver/Nowhere")
 
     expect(tab.see(".trouble")).to_contain_text("Go back to the stories")

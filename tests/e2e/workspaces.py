@@ -20,6 +20,12 @@ def many_messages(root: Path, count: int = 20_000) -> Path:
     return write_workspace(root, {f"chats/{LONG}.jsonl": chat_bytes({}, messages)})
 
 
+def much_to_examine(root: Path) -> Path:
+    """Enough to keep the doctor busy for a while."""
+    chat = chat_bytes({}, conversation(4000))
+    return write_workspace(root, {f"chats/Character {number}/Story.jsonl": chat for number in range(60)})
+
+
 def many_timelines(root: Path, count: int = 300) -> Path:
     """One story with very many forks."""
     base = conversation(80)

@@ -129,7 +129,7 @@ export class Scroller {
       this.sizer.insertBefore(this.place(index), before);
     }
     this.arrange();
-    this.seen(this.heights.at(top), this.heights.at(top + height));
+    this.seen(first, last);
   }
 
   /**
@@ -161,26 +161,39 @@ export class Scroller {
 
   /** @param {ResizeObserverEntry[]} entries */
   measure(entries) {
-    const anchor = this.first;
-    let shift = 0;
+    /** @type {Map<number, number>} */
+    const measured = new Map();
     let changed = false;
     for (const entry of entries) {
       const row = /** @type {HTMLElement} */ (entry.target);
-      if (row === this.viewport) {
-        changed = true;
-        continue;
-      }
       const index = Number(row.dataset["index"]);
-      if (this.rows.get(index) !== row) continue;
-      const grown = this.heights.set(index, entry.borderBoxSize[0]?.blockSize ?? row.offsetHeight);
-      if (grown === 0) continue;
-      changed = true;
+      const height = entry.borderBoxSize[0]?.blockSize ?? row.offsetHeight;
+      if (row === this.viewport) changed = true;
+      else if (this.rows.get(index) === row && height !== this.heights.of(index)) measured.set(index, height);
+    }
+    if (!changed && !measured.size) return;
+    const anchor = this.anchor(measured);
+    let shift = 0;
+    for (const [index, height] of measured) {
+      const grown = this.heights.set(index, height);
       if (index < anchor) shift += grown;
     }
-    if (!changed) return;
     this.sizer.style.height = `${this.heights.total}px`;
     if (!this.held && shift) this.viewport.scrollTop += shift;
     this.render();
+  }
+
+  /**
+   * The row that has to stay where it is: the first in view of which the height is known already, as somebody may be
+   * reading it.
+   * @param {Map<number, number>} measured
+   * @returns {number}
+   */
+  anchor(measured) {
+    const first = this.first;
+    const last = this.heights.at(this.viewport.scrollTop + this.viewport.clientHeight);
+    for (let index = first; index <= last; index += 1) if (!measured.has(index)) return index;
+    return first;
   }
 
   keepHeld() {
