@@ -6,6 +6,7 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { problemWords } from "./notices.js";
 import { button, codeWords } from "./parts.js";
+import { link } from "./router.js";
 import { known, language, t } from "./strings.js";
 
 /** @typedef {import("./api.js").Problem} Problem */
@@ -104,6 +105,11 @@ export function problemPart(problem, again) {
     action ? h("p", null, action) : null,
     problem.findings.length ? reasons(problem.findings) : null,
     problem.code && !problem.offline ? h("p", null, h("code", { class: "code" }, problem.code)) : null,
-    h("p", null, button(t("again"), again, { icon: "refresh" })),
+    h(
+      "p",
+      { class: "head-actions" },
+      problem.status === 404 ? h("a", { class: "button primary", href: link("stories") }, t("stories.title")) : null,
+      button(t("again"), again, { icon: "refresh" }),
+    ),
   );
 }

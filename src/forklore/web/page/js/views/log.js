@@ -65,6 +65,9 @@ function item(operation, load) {
   const word = known(`operation.${operation.kind}`) ? t(`operation.${operation.kind}`) : operation.kind;
   const act = button(t("undo"), () => void undo(operation.id, () => void load()), { icon: "undo", class: "small" });
   act.setAttribute("aria-label", t("log.undo", { what: `${word} ${operation.chat}` }));
+  const called = name(parts(operation.chat).name);
+  // What was undone or deleted is not there to be looked at.
+  const leads = operation.chat && !operation.undone && !["undo", "delete"].includes(operation.kind);
   return h(
     "li",
     { class: `log-item ${operation.undone ? "undone" : ""}`.trim(), data: { operation: operation.id } },
@@ -72,7 +75,7 @@ function item(operation, load) {
     h(
       "div",
       { class: "log-words" },
-      h("p", null, h("strong", null, word), " ", operation.chat ? h("a", { href: link("timeline", operation.chat), title: operation.chat }, name(parts(operation.chat).name)) : null),
+      h("p", null, h("strong", null, word), " ", leads ? h("a", { href: link("timeline", operation.chat), title: operation.chat }, called) : called),
       h("p", { class: "quiet" }, h("time", { datetime: operation.when, title: moment(operation.when) }, clock(operation.when)), operation.undone ? ` · ${t("log.undone")}` : ""),
     ),
     operation.undone || operation.kind === "undo" ? null : act,
