@@ -2,6 +2,7 @@
 
 PYTHON  ?= python3
 WORKERS ?= auto
+TAVERNS ?= 2
 
 VENV := .venv
 BIN  := $(VENV)/bin
@@ -10,7 +11,7 @@ PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check lint bench docs format clean
+.PHONY: help demo test check e2e lint bench docs format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,10 +20,15 @@ demo: $(VENV)/set-up ## make a checkpoint and a branch of a sample story, and sh
 	@$(BIN)/forklore demo
 
 test: lint ## everything: linters, then all tests
-	$(BIN)/python -m pytest -q -n $(WORKERS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not sillytavern"
+	$(MAKE) e2e
 
 check: lint ## the fast part of test, for daily work
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not crash and not e2e"
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not crash and not e2e and not sillytavern"
+
+e2e: $(VENV)/set-up-dev ## the extension in the real SillyTavern; gets it once, with npm
+	$(BIN)/python -m tests.e2e_sillytavern.installing
+	$(BIN)/python -m pytest -q -n $(TAVERNS) --dist loadfile -m sillytavern tests/e2e_sillytavern tests/extension
 
 lint: $(VENV)/set-up-dev ## the linters alone
 	$(BIN)/ruff format --check

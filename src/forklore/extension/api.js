@@ -245,14 +245,15 @@ async function openStream(signal) {
 
 /** @param {ReadableStream<Uint8Array>} body */
 async function readEvents(body) {
-    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    const reader = body.getReader();
+    const decoder = new TextDecoder();
     let text = '';
     for (;;) {
         const { done, value } = await reader.read();
         if (done) {
             return;
         }
-        const parts = (text + value).split('\n\n');
+        const parts = (text + decoder.decode(value, { stream: true })).split('\n\n');
         text = parts.pop() ?? '';
         for (const part of parts) {
             const event = /^event: (.*)$/m.exec(part)?.[1];

@@ -6,7 +6,7 @@
  * SillyTavern awaits before it opens a branch does the same.
  */
 import * as api from './api.js';
-import { isMaking } from './creating.js';
+import { isMaking, isMakingNatively } from './creating.js';
 import { notice } from './dialogs.js';
 import * as st from './sillytavern.js';
 import { t } from './strings.js';
@@ -109,9 +109,15 @@ export async function isolateQuietly(address, name) {
             awaited.add(address);
             return;
         }
+        if (error instanceof api.Problem && error.code === 'NOT_A_FORK') {
+            notice('warning', t('shares_book', { name }));
+            return;
+        }
         api.meanwhile.add(address);
-        const reason = error instanceof api.Problem ? `${error.message} (${error.code})` : t('away_said');
-        notice('warning', t('not_isolated_other', { name, reason }));
+        if (!isMakingNatively()) {
+            const reason = error instanceof api.Problem ? `${error.message} (${error.code})` : t('away_said');
+            notice('warning', t('not_isolated_other', { name, reason }));
+        }
     }
 }
 

@@ -7,6 +7,16 @@ import * as st from './sillytavern.js';
 import { t } from './strings.js';
 
 export function startCommands() {
+    takeOver();
+    // Older versions register their commands only after the extensions have started.
+    st.eventSource.on(st.eventTypes.APP_READY, takeOver);
+    st.eventSource.on(st.eventTypes.CHAT_CHANGED, takeOver);
+    add('recap-checkpoint-status', 'Tells whether the open checkpoint is as it was recorded.', status);
+    add('forklore-check', 'Tells whether a fork can be made at a message, the last one by default.', check);
+    add('forklore-undo', 'Takes the latest operation of Forklore back.', undo);
+}
+
+function takeOver() {
     const { SlashCommandParser } = st.context();
     take(SlashCommandParser.commands['branch-create'], (args, text) =>
         makeFork({ kind: 'branch', at: messageNumber(args.mesId ?? args.mesid ?? text) }),
@@ -14,10 +24,10 @@ export function startCommands() {
     take(SlashCommandParser.commands['checkpoint-create'], (args, text) =>
         makeFork({ kind: 'checkpoint', at: messageNumber(args.mesId ?? args.mesid), name: typeof text === 'string' ? text : '' }),
     );
-    add('recap-checkpoint-status', 'Tells whether the open checkpoint is as it was recorded.', status);
-    add('forklore-check', 'Tells whether a fork can be made at a message, the last one by default.', check);
-    add('forklore-undo', 'Takes the latest operation of Forklore back.', undo);
 }
+
+/** The commands that are ours by now. @type {WeakSet<object>} */
+const taken = new WeakSet();
 
 /**
  * Let a command of SillyTavern do ours; its help and arguments stay.
@@ -25,7 +35,8 @@ export function startCommands() {
  * @param {(args: any, text: any) => Promise<string | null>} act
  */
 function take(command, act) {
-    if (command) {
+    if (command && !taken.has(command)) {
+        taken.add(command);
         command.callback = async (/** @type {any} */ args, /** @type {any} */ text) => (await act(args, text)) ?? '';
     }
 }

@@ -19,9 +19,13 @@ const TRIES = 3;
 const FORK_MS = 600_000;
 
 let busy = false;
+let native = false;
 
 /** Whether a fork is being made by us: what happens in the page meanwhile is our own doing. */
 export const isMaking = () => busy;
+
+/** Whether SillyTavern is making one for us, since the service is away: the user has been warned. */
+export const isMakingNatively = () => native;
 
 /**
  * Make a fork of the open chat, with everything a person sees of it.
@@ -34,21 +38,25 @@ export async function makeFork(wanted) {
         return null;
     }
     busy = true;
+    /** @type {unknown} */
+    let failure;
     try {
         return await make(wanted);
     } catch (error) {
-        return failed(error, wanted);
+        failure = error;
     } finally {
         busy = false;
     }
+    if (failure instanceof api.Away) {
+        return withoutService(wanted, failure.state);
+    }
+    tellFailure(failure, wanted);
+    return null;
 }
 
-/** @param {unknown} error @param {Wanted} wanted @returns {Promise<string | null>} */
-async function failed(error, wanted) {
+/** @param {unknown} error @param {Wanted} wanted */
+function tellFailure(error, wanted) {
     const title = ofKind('title', wanted.kind);
-    if (error instanceof api.Away) {
-        return withoutService(wanted, error.state);
-    }
     if (error instanceof Stopped) {
         if (error.message) {
             notice('warning', error.message, title);
@@ -59,7 +67,6 @@ async function failed(error, wanted) {
         console.error('[Forklore]', error);
         notice('error', String(error), title);
     }
-    return null;
 }
 
 /** Nothing is made, and it was said why. */
@@ -78,7 +85,12 @@ async function withoutService({ kind, at, name, swipe }, state) {
         return null;
     }
     notice('warning', t('away_allowed'), ofKind('title', kind));
-    return kind === 'checkpoint' ? st.native.checkpoint(at, name) : st.native.branch(at, swipe);
+    native = true;
+    try {
+        return await (kind === 'checkpoint' ? st.native.checkpoint(at, name) : st.native.branch(at, swipe));
+    } finally {
+        native = false;
+    }
 }
 
 /** @param {Wanted} wanted @returns {Promise<string | null>} */
@@ -190,7 +202,9 @@ async function carryOut({ kind, at, name, swipe }, chat, message, steps) {
     if (kind === 'branch' && st.isStillOpen(chat)) {
         await st.openByName(fork, chat.groupId);
     }
-    notice('success', ofKind('made', kind, { name: fork }), ofKind('title', kind));
+    if (kind === 'checkpoint' || settings().notices !== 'all') {
+        notice('success', ofKind('made', kind, { name: fork }), ofKind('title', kind));
+    } // else the branch tells by itself that it is open
     tellWarnings(made.warnings, kind);
     return fork;
 }
@@ -238,8 +252,10 @@ async function takeBack(made, fork, kind) {
 
 /** @param {import('./api.js').Finding[]} warnings @param {Kind} kind */
 function tellWarnings(warnings, kind) {
-    if (warnings.length && settings().notices !== 'none') {
-        const lines = warnings.map((finding) => `${finding.message} (${finding.code})`);
+    // Of a hidden history an open fork tells by itself, with what can be done.
+    const news = warnings.filter(({ code }) => kind === 'checkpoint' || code !== 'HISTORY_HIDDEN');
+    if (news.length && settings().notices !== 'none') {
+        const lines = news.map((finding) => `${finding.message} (${finding.code})`);
         notice('warning', [t('with_warnings', { count: lines.length }), ...lines].join('\n'), ofKind('title', kind));
     }
 }
@@ -277,7 +293,7 @@ async function createWhenReady(wanted, chat, message) {
             await soon(() => !wanting);
         }
     } catch (error) {
-        await failed(error, wanted);
+        tellFailure(error instanceof api.Away ? new Stopped(t('away_said')) : error, wanted);
         return;
     } finally {
         box.remove();

@@ -54,6 +54,7 @@ export async function choose(content, buttons, { cancel = t('cancel'), wide = fa
         wide,
     });
     popup.dlg.classList.add('forklore-popup');
+    popup.dlg.classList.toggle('forklore-many', buttons.length > 1);
     await popup.show();
     return buttons[Number(popup.result) - 1001]?.value ?? null;
 }
@@ -121,6 +122,7 @@ export function showProblem(problem, title) {
 export class Steps {
     /** @param {Kind} kind */
     constructor(kind) {
+        this.step = 1;
         this.items = /** @type {const} */ (['step_1', 'step_2', 'step_3', 'step_4']).map((key) =>
             element('li', 'forklore-step', element('span', '', t(key))),
         );

@@ -19,19 +19,20 @@ export function startFollowing() {
 
 // --- the service -------------------------------------------------------------------------------------------------
 
-let wasSaid = false;
+/** The notice that the service is away, while it is. @type {any} */
+let said = null;
 
 /** @param {api.State} state */
 function onState(state) {
     if (state === 'connected') {
-        if (wasSaid) {
-            wasSaid = false;
+        if (said) {
+            said.remove?.();
+            said = null;
             notice('success', t('back_again'));
         }
         void offerMeanwhile();
-    } else if ((state === 'away' || state === 'unpaired') && !wasSaid) {
-        wasSaid = true;
-        notice('warning', state === 'away' ? t('away_said') : t('unpaired_said'));
+    } else if ((state === 'away' || state === 'unpaired') && !said) {
+        said = notice('warning', state === 'away' ? t('away_said') : t('unpaired_said')) ?? {};
     }
 }
 
@@ -88,8 +89,10 @@ async function onRenamed() {
             const name = ['follow-rename', 'take-over'].find((each) => finding.repairs.includes(each));
             const isOpen = finding.chat === st.openChat()?.address;
             if (finding.chat && name && (name === 'follow-rename' || isOpen)) {
-                await api.change('repair', { chat: finding.chat, code: finding.code, with: name });
-                count += 1;
+                count += await api.change('repair', { chat: finding.chat, code: finding.code, with: name }).then(
+                    () => 1,
+                    alreadyDone,
+                );
             }
         }
         if (count) {
@@ -99,6 +102,14 @@ async function onRenamed() {
     } catch (error) {
         report(error);
     }
+}
+
+/** One rename can be found in several places, and following it in one may have mended the others. @param {unknown} error */
+function alreadyDone(error) {
+    if (error instanceof api.Problem) {
+        return 0;
+    }
+    throw error;
 }
 
 /** @param {unknown} error */

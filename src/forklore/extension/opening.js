@@ -66,6 +66,9 @@ async function verifyChat(chat) {
         return;
     }
     const findings = answer.findings.filter((/** @type {Finding} */ finding) => !wasTold(finding, chat.address));
+    if (answer.kind !== 'main') {
+        findings.push(...(await hiddenHistory(chat)));
+    }
     const codes = findings.map((/** @type {Finding} */ finding) => finding.code).join();
     const before = verified.get(chat.address)?.codes ?? '';
     verified.set(chat.address, { when: Date.now(), codes });
@@ -80,6 +83,16 @@ async function verifyChat(chat) {
 
 /** @param {Finding} finding @param {string} address */
 const wasTold = (finding, address) => finding.code === 'LEGACY_FORK' && told.has(address);
+
+/**
+ * A fork at a scene break can open with every message hidden from the model. That is normal, so `verify` does not tell.
+ * @param {st.OpenChat} chat
+ * @returns {Promise<Finding[]>}
+ */
+async function hiddenHistory(chat) {
+    const offer = await api.look('repair', { chat: chat.address, code: 'HISTORY_HIDDEN' }).catch(() => null);
+    return offer?.repairs.length ? [offer.finding] : [];
+}
 
 /** @param {st.OpenChat} chat @param {'checkpoint' | 'branch'} kind */
 async function showLoaded(chat, kind) {
@@ -101,7 +114,9 @@ async function showLoaded(chat, kind) {
 
 /** @param {st.OpenChat} chat @param {Finding[]} findings */
 function tellFindings(chat, findings) {
-    if (findings.some((finding) => finding.severity === 'error' || finding.code === 'LEGACY_FORK')) {
+    // Of an old fork, and of what follows from its being one, a popup tells once.
+    const isKnown = told.has(chat.address) && !findings.some(({ code }) => code.startsWith('LOREBOOK_'));
+    if (!isKnown && findings.some(({ severity, code }) => severity === 'error' || code === 'LEGACY_FORK')) {
         void showFindings(chat, findings);
         return;
     }

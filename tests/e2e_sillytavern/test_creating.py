@@ -1,0 +1,262 @@
+"""Creating: every way SillyTavern offers makes a fork of ours, and the model never hears of another timeline."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.e2e_sillytavern.page import STEPS, Page
+from tests.e2e_sillytavern.tavern import Tavern, wait_for
+from tests.e2e_sillytavern.telling import SAMPLES, begin, empty_queue, folder_of, lore_in, name_of, operations_about
+
+
+class TestThreeTimelines:
+    def test_each_prompt_holds_the_lore_of_its_own_timeline_alone(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        checkpoint = page.checkpoint(2)
+        branch = page.branch(2)
+        books = {}
+        own = {branch: "LORE-BRANCH", main: "LORE-MAIN", checkpoint: "LORE-CHECKPOINT"}
+        for address, lore in own.items():
+            page.open_chat(address)
+            books[address] = page.book
+            page.learn(lore.lower(), lore)
+
+        for address, lore in own.items():
+            page.open_chat(address)
+            assert lore_in(page.send("Go on.")) == {"LORE-COMMON", lore}
+
+        assert len(set(books.values())) == 3
+        workspace = tavern.forklore()
+        for address in books:
+            assert workspace.verify(address).to_json()["findings"] == []
+        metadata, messages = tavern.read_chat(main)
+        assert messages[2]["extra"]["bookmark_link"] == name_of(checkpoint)
+        assert messages[2]["extra"]["branches"] == [name_of(branch)]
+        assert metadata["auto_recap"]["checkpoint_lorebook_map"] == {
+            name_of(checkpoint): books[checkpoint],
+            name_of(branch): books[branch],
+        }
+
+    def test_switching_to_and_fro_changes_nothing(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+        checkpoint, branch = page.checkpoint(2), page.branch(2)
+        page.saved()
+        paths = [tavern.chat_path(address) for address in (main, checkpoint, branch)]
+        paths += (tavern.user / "worlds").glob(f"Lore of {folder_of(main)}*")
+        before = {path: path.read_bytes() for path in paths}
+
+        for number in range(10):
+            page.open_chat((main, checkpoint, branch)[number % 3])
+
+        assert {path: path.read_bytes() for path in paths} == before
+        assert len(before) == 6
+
+
+class TestEveryWay:
+    def test_the_name_can_be_typed(self, page: Page, tavern: Tavern, character: str) -> None:
+        begin(page, character)
+
+        checkpoint = page.checkpoint(1, "Before the storm / 暴风雨前")
+
+        found = f"{page.address.partition('/')[0]}/Before the storm  暴风雨前"
+        assert tavern.forklore().verify(found).ok
+        assert page.run("c.chat[1].extra.bookmark_link") == name_of(found)
+        assert checkpoint
+
+    def test_the_menu_saves_a_checkpoint_at_the_last_message(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+        page.tab.locator("#option_new_bookmark").dispatch_event("click")
+        suggested = page.answer_name()
+        page.wait_for_toast("Checkpoint created")
+
+        assert tavern.read_chat(main)[1][2]["extra"]["bookmark_link"] == suggested
+        assert page.book != tavern.read_chat(f"{folder_of(main)}/{suggested}")[0]["world_info"]
+
+    def test_shift_click_on_a_flag_makes_another_one(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+        first = page.checkpoint(2)
+        page.clear_toasts()
+
+        page.click(2, "flag", shiftKey=True)
+        page.popup("checkpoint already")
+        page.shot("name-replacing")
+        second = page.answer_name()
+        page.wait_for_toast("Checkpoint created")
+
+        assert second != name_of(first)
+        assert tavern.read_chat(main)[1][2]["extra"]["bookmark_link"] == second
+        assert tavern.chat_path(first).is_file()
+
+    def test_the_flag_opens_the_checkpoint(self, page: Page, character: str) -> None:
+        begin(page, character)
+        checkpoint = page.checkpoint(2)
+
+        page.click(2, "flag")
+        page.wait_for_chat(checkpoint)
+
+        assert page.address == checkpoint
+
+    def test_slash_commands(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+        folder = folder_of(main)
+
+        checkpoint = page.slash("/checkpoint-create mesId=1 From a command")
+        branch = page.slash("/branch-create 1")
+        page.wait_for_chat(f"{folder}/{branch}")
+
+        assert checkpoint == "From a command"
+        workspace = tavern.forklore()
+        for name in (checkpoint, branch):
+            assert workspace.verify(f"{folder}/{name}").to_json()["findings"] == []
+            assert len(tavern.read_chat(f"{folder}/{name}")[1]) == 2
+        assert page.slash("/checkpoint-parent") == name_of(main)
+
+    def test_a_branch_from_another_swipe(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+        page.run(
+            """(async () => {
+                const message = c.chat[2];
+                message.swipes = [message.mes, 'ANOTHER-SWIPE'];
+                message.swipe_id = 0;
+                message.swipe_info = [{ extra: {} }, { extra: {} }];
+                await c.saveChat(); await c.reloadCurrentChat();
+            })()"""
+        )
+        page.idle()
+        page.tab.locator('#chat .mes[mesid="2"] .mes_swipe_picker').dispatch_event("click")
+        picker = page.tab.locator('.swipe_picker_block[data-swipe-id="1"] .swipe_picker_branch')
+        picker.wait_for(state="visible")
+        picker.click()
+        branch = page.wait_for_branch(main)
+
+        assert page.messages[-1] == "ANOTHER-SWIPE"
+        assert tavern.forklore().verify(branch).to_json()["findings"] == []
+        assert "ANOTHER-SWIPE" in page.send("Go on.")
+        assert operations_about(tavern, branch) == ["branch"]
+
+    def test_a_group(self, page: Page, tavern: Tavern, character: str) -> None:
+        other = tavern.make_character(f"Tobias of {character.removesuffix('.png')}")
+        group = tavern.make_group(f"Group of {character}", [character, other])
+        main = page.open_group(group)
+        page.attach_book(f"Lore of {group}", {"harbour": "LORE-COMMON"})
+        page.send("Hello.")
+        last = len(page.messages) - 1
+        checkpoint = page.checkpoint(last)
+        branch = page.branch(last)
+        own = {branch: "LORE-BRANCH", main: "LORE-MAIN", checkpoint: "LORE-CHECKPOINT"}
+        for address, lore in own.items():
+            page.open_chat(address)
+            page.learn(lore.lower(), lore)
+
+        for address, lore in own.items():
+            page.open_chat(address)
+            assert lore_in(page.send("Go on.")) == {"LORE-COMMON", lore}
+
+        listed = json.loads((tavern.user / "groups" / f"{group}.json").read_bytes())["chats"]
+        assert [name_of(address) for address in (main, checkpoint, branch)] == listed
+        for address in own:
+            assert tavern.forklore().verify(address).to_json()["findings"] == []
+
+
+class TestThePast:
+    def test_a_fork_at_a_scene_break_knows_nothing_later(self, page: Page, tavern: Tavern) -> None:
+        main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Past")
+        page.open_character("Maren Past.png")
+        page.open_chat(main)
+        present = page.book
+        page.learn("tomorrow", "LORE-OF-TOMORROW")
+
+        page.branch(21)
+
+        assert page.book != present
+        keys = [
+            key
+            for entry in tavern.read_book(present)["entries"].values()
+            for key in (entry.get("key") or [])
+            if not entry.get("disable")
+        ]
+        past = {entry["comment"]: entry["content"] for entry in tavern.read_book(page.book)["entries"].values()}
+        later = {
+            entry["comment"]: entry["content"]
+            for entry in tavern.read_book(present)["entries"].values()
+            if entry["comment"] not in past and not entry["comment"].startswith("_")
+        }
+        assert later
+        prompt = page.send("Tell me of " + ", ".join(keys) + ".")
+        assert "LORE-OF-TOMORROW" not in prompt
+        assert not [comment for comment, content in later.items() if content and content in prompt]
+        shown = [comment for comment, content in past.items() if content and content in prompt]
+        assert len(shown) > 3
+        recaps = page.run("c.chatMetadata.auto_recap_running_scene_recaps")
+        assert [version["new_scene_index"] for version in recaps["versions"]] == [10, 21]
+        assert recaps["current_version"] == 1
+
+    def test_the_offered_repair_brings_the_last_scene_back(self, page: Page, tavern: Tavern) -> None:
+        main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Hidden")
+        page.open_character("Maren Hidden.png")
+        page.open_chat(main)
+        last = page.run("c.chat[21].mes")
+
+        page.branch(21)
+        before = page.send("And then?")
+        page.open_chat(main)
+        page.clear_toasts()
+        branch = page.branch(21)
+        toast = page.wait_for_toast("Every message is hidden")
+        page.shot("hidden-history")
+        toast.click()
+        page.popup("HISTORY_HIDDEN")
+        page.shot("hidden-history-repair")
+        page.choose("HISTORY_HIDDEN", "Show the messages of the last scene")
+        page.wait_for_toast("Done")
+        page.wait_for_chat(branch)
+
+        assert last[:60] not in before
+        assert last[:60] in page.send("And then?")
+
+
+class TestNotReady:
+    @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
+    def test_a_busy_queue_refuses_with_the_list_and_the_fork_is_made_when_it_is_idle(
+        self, kind: str, page: Page, tavern: Tavern
+    ) -> None:
+        main = tavern.add_sample(SAMPLES / "salvage_rights_queue_busy", f"Ilse {kind}")
+        page.open_character(f"Ilse {kind}.png")
+        page.open_chat(main)
+        before = tavern.chats_of(folder_of(main))
+        page.click(59, kind)
+
+        popup = page.popup(f"Cannot Create {kind.capitalize()}")
+        page.shot(f"cannot-create-{kind}")
+        assert "QUEUE_NOT_EMPTY" in popup.inner_text()
+        assert tavern.chats_of(folder_of(main)) == before
+        page.choose("Cannot Create", "Create when ready")
+        waiting = page.tab.locator(".forklore-waiting")
+        waiting.wait_for(state="visible")
+        page.tab.wait_for_function("() => /operation/.test(document.querySelector('.forklore-waiting')?.textContent)")
+        page.shot(f"waiting-{kind}")
+        empty_queue(tavern, page.book)
+
+        fork = wait_for(lambda: sorted(set(tavern.chats_of(folder_of(main))) - set(before)))[0]
+        waiting.wait_for(state="detached")
+        page.tab.wait_for_selector(STEPS, state="detached")
+        page.wait_for_chat(fork if kind == "branch" else main)
+        assert tavern.forklore().verify(fork).ok
+
+    def test_waiting_can_be_cancelled(self, page: Page, tavern: Tavern) -> None:
+        main = tavern.add_sample(SAMPLES / "salvage_rights_queue_busy", "Ilse Cancelled")
+        page.open_character("Ilse Cancelled.png")
+        page.open_chat(main)
+        before = tavern.chats_of(folder_of(main))
+        page.click(59, "branch")
+        page.choose("Cannot Create", "Create when ready")
+        page.tab.locator(".forklore-waiting .menu_button").click()
+        page.tab.locator(".forklore-waiting").wait_for(state="detached")
+
+        empty_queue(tavern, page.book)
+
+        assert tavern.chats_of(folder_of(main)) == before

@@ -1,0 +1,200 @@
+"""Showing and following: buttons tell where a fork can be made; what happens elsewhere is seen."""
+
+from __future__ import annotations
+
+import json
+
+from playwright.sync_api import Browser
+
+from tests.e2e_sillytavern.model import Model
+from tests.e2e_sillytavern.page import POPUP, Page, as_json
+from tests.e2e_sillytavern.tavern import Service, Tavern
+from tests.e2e_sillytavern.telling import SAMPLES, begin, empty_queue, folder_of, lore_in, name_of, operations_about
+
+
+class TestButtons:
+    def test_green_where_a_fork_can_be_made_and_dimmed_with_the_code_where_not(
+        self, page: Page, tavern: Tavern
+    ) -> None:
+        main = tavern.add_sample(SAMPLES / "salvage_rights_queue_busy", "Ilse Buttons")
+        page.open_character("Ilse Buttons.png")
+        page.open_chat(main)
+        button = page.button(59, "branch")
+        page.tab.wait_for_selector('#chat .mes[mesid="59"] .mes_create_branch.forklore-blocked', state="attached")
+        assert "QUEUE_NOT_EMPTY" in str(button.get_attribute("title"))
+        show_buttons(page)
+        page.shot("buttons-blocked")
+
+        empty_queue(tavern, page.book)
+
+        page.tab.wait_for_selector('#chat .mes[mesid="59"] .mes_create_branch.forklore-ready', state="attached")
+        assert "QUEUE_NOT_EMPTY" not in str(button.get_attribute("title"))
+        page.shot("buttons-ready")
+
+
+def show_buttons(page: Page) -> None:
+    """Show what lies behind the three dots of the last messages."""
+    page.run(
+        """document.querySelectorAll('#chat .mes').forEach((message) => {
+            message.querySelector('.extraMesButtons').style.display = 'flex';
+            message.querySelector('.extraMesButtonsHint').style.display = 'none';
+        })"""
+    )
+
+
+class TestCommands:
+    def test_status_check_and_undo(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+        assert as_json(page.slash("/forklore-check"))["valid"] is True
+        page.wait_for_toast("A fork can be made at message 2")
+        branch = page.branch(2)
+
+        status = as_json(page.slash("/recap-checkpoint-status"))
+        assert status["is_checkpoint"] is True
+        assert status["lorebook_match"] is True
+        page.run("void c.executeSlashCommandsWithOptions('/forklore-undo')")
+        page.popup("Take this back?")
+        page.shot("undo")
+        page.choose("Take this back?", "Undo")
+        page.wait_for_toast("Taken back")
+
+        assert page.address == main
+        assert not tavern.chat_path(branch).exists()
+        metadata, messages = tavern.read_chat(main)
+        assert messages[2]["extra"].get("branches", []) == []
+        assert metadata["auto_recap"]["checkpoint_lorebook_map"] == {}
+        assert lore_in(page.send("Go on.")) == {"LORE-COMMON"}
+
+
+class TestFollowing:
+    def test_a_deleted_chat_leaves_a_book_that_is_offered_for_the_trash(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        begin(page, character)
+        checkpoint = page.checkpoint(2)
+        book = tavern.read_chat(checkpoint)[0]["world_info"]
+
+        page.run_with_modules("S.deleteCharacterChatByName(c.characterId, a)", name_of(checkpoint))
+        assert book in page.popup("Nobody uses these").inner_text()
+        page.shot("orphan")
+        page.choose("Nobody uses these", "Move to the trash")
+        page.wait_for_toast("Done")
+
+        assert book not in tavern.books()
+        assert book not in page.run_with_modules("W.world_names")
+
+    def test_a_renamed_chat_is_followed(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+        checkpoint = page.checkpoint(2)
+        branch = page.branch(2)
+        grandchild = page.branch(2)
+        page.open_chat(branch)
+
+        page.run("c.renameChat(c.getCurrentChatId(), a)", "A better name")
+        page.wait_for_toast("The new name was followed")
+        page.wait_for_chat(f"{folder_of(main)}/A better name")
+
+        assert tavern.read_chat(grandchild)[0]["main_chat"] == "A better name"
+        metadata, messages = tavern.read_chat(main)
+        assert messages[2]["extra"]["branches"] == ["A better name"]
+        assert "A better name" in metadata["auto_recap"]["checkpoint_lorebook_map"]
+        for address in (main, checkpoint, grandchild, f"{folder_of(main)}/A better name"):
+            assert tavern.forklore().verify(address).to_json()["findings"] == []
+
+    def test_an_edited_lorebook_is_seen(self, page: Page, tavern: Tavern, character: str) -> None:
+        begin(page, character)
+        page.tab.wait_for_selector("#chat .mes[mesid='2'] .mes_create_branch.forklore-ready", state="attached")
+        book = tavern.read_book(page.book)
+        queue = {"queue": [{"id": "op_1", "type": "create_lorebook_entry", "status": "pending", "params": {}}]}
+        book["entries"]["99"] = {"uid": 99, "comment": "__operation_queue", "content": json.dumps(queue), "key": []}
+
+        tavern.write_book(page.book, book)
+
+        page.tab.wait_for_selector("#chat .mes[mesid='2'] .mes_create_branch.forklore-blocked", state="attached")
+
+
+class TestPanel:
+    def test_light_policy_and_story_button(self, page: Page, tavern: Tavern, character: str) -> None:
+        begin(page, character)
+        page.tab.locator("#extensions-settings-button .drawer-toggle").click()
+        toggle = page.tab.locator("#forklore_panel .inline-drawer-toggle")
+        toggle.scroll_into_view_if_needed()
+        toggle.click()
+        page.tab.locator("#forklore_panel .forklore-state").wait_for(state="visible")
+        page.tab.wait_for_timeout(600)  # the drawer slides
+        page.shot("panel")
+        assert "connected" in page.tab.locator("#forklore_panel .forklore-state").inner_text()
+
+        policy = page.tab.locator("#forklore_panel select").first
+        with page.tab.expect_response(lambda response: response.url.endswith("/api/settings")):
+            policy.select_option("strict")
+        assert as_json((tavern.user / ".forklore/settings.json").read_text())["policy"] == "strict"
+        with page.tab.expect_response(lambda response: response.url.endswith("/api/settings")):
+            policy.select_option("standard")
+        with page.tab.context.expect_page() as opened:
+            page.tab.locator("#forklore_panel .forklore-tree").click()
+        opened.value.wait_for_url(f"http://127.0.0.1:{tavern.service_port}/**")
+        opened.value.close()
+
+
+class TestAway:
+    def test_refused_then_allowed_then_offered_for_isolation(
+        self, page: Page, tavern: Tavern, service: Service, character: str
+    ) -> None:
+        main = begin(page, character)
+        book = page.book
+        page.clear_toasts()
+        service.stop()
+        page.wait_for_state("away")
+        page.wait_for_toast("does not answer")
+        page.shot("away")
+
+        page.click(2, "branch")
+        page.wait_for_toast("nothing was made")
+        page.shot("away-refused")
+        assert tavern.chats_of(folder_of(main)) == [main]
+        assert len(page.tab.locator(".toast", has_text="does not answer").all()) <= 1
+
+        page.run("(() => { c.extensionSettings.forklore.whenAway = 'allow'; })()")
+        page.click(2, "branch")
+        branch = page.wait_for_branch(main)
+        page.wait_for_toast("shares its lorebook until")
+        page.shot("away-allowed")
+        assert page.book == book
+        assert "LORE-COMMON" in page.send("Go on.")
+
+        page.open_chat(main)
+        service.start()
+        assert branch in page.popup("While the service was away").inner_text()
+        page.shot("meanwhile")
+        page.choose("While the service was away", "Isolate them")
+        page.wait_for_toast("got a lorebook of its own")
+        page.open_chat(branch)
+
+        assert page.book != book
+        assert operations_about(tavern, branch) == ["isolate"]
+        assert tavern.forklore().verify(branch).to_json()["findings"] == []
+        page.run("(() => { c.extensionSettings.forklore.whenAway = 'refuse'; })()")
+        assert page.tab.locator(POPUP).count() == 0
+
+
+class TestPairing:
+    def test_the_code_works_once_and_the_token_stays_in_the_browser(
+        self, page: Page, browser: Browser, tavern: Tavern, model: Model
+    ) -> None:
+        folder = tavern.user / "extensions/forklore"
+        assert not (folder / "pairing.json").exists()
+        assert tavern.forklore().extension().paired
+        page.load()  # with the token, without a code
+
+        stranger = browser.new_context()
+        other = Page(stranger, tavern, model, page.shots)
+        other.load(connected=False)
+        other.wait_for_state("unpaired")
+        other.wait_for_toast("does not know this browser")
+        other.shot("unpaired")
+        tavern.forklore().extension("install")
+        other.load()
+
+        assert not (folder / "pairing.json").exists()
+        stranger.close()

@@ -1,0 +1,162 @@
+"""Opening: every chat is verified once, a fork says what it is, and what is wrong can be repaired."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.e2e_sillytavern.page import POPUP, Page
+from tests.e2e_sillytavern.tavern import Tavern
+from tests.e2e_sillytavern.telling import SAMPLES, begin, folder_of, lore_in, name_of
+
+
+class TestNotice:
+    def test_a_plain_fork_says_its_name_and_when_it_was_made(self, page: Page, character: str) -> None:
+        begin(page, character)
+        checkpoint = page.checkpoint(2)
+        page.clear_toasts()
+
+        page.open_chat(checkpoint)
+
+        toast = page.wait_for_toast("Checkpoint Loaded")
+        assert name_of(checkpoint) in toast.inner_text()
+        assert "Created:" in toast.inner_text()
+        page.shot("loaded-plain")
+
+    def test_a_fork_at_a_scene_says_scene_version_and_count(self, page: Page, tavern: Tavern) -> None:
+        main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Notice")
+        page.open_character("Maren Notice.png")
+        page.open_chat(main)
+        page.clear_toasts()
+
+        page.branch(21)
+
+        toast = page.wait_for_toast("Branch Loaded")
+        text = toast.inner_text()
+        assert "Scene: The Ledger at the Lamplighters' Guild 11-21" in text
+        assert "Running recap: version 1 (2 scenes)" in text
+        page.shot("loaded-scene")
+
+    def test_five_switches_in_two_seconds_verify_each_chat_at_most_once(self, page: Page, character: str) -> None:
+        main = begin(page, character)
+        branch = page.branch(2)
+        page.wait_until(lambda: [each for each in page.asked if each.startswith("GET verify")])
+        page.tab.wait_for_timeout(2500)  # what was asked before is no longer fresh
+        page.asked.clear()
+
+        page.run(
+            "(async () => { for (const name of a) await c.openCharacterChat(name); })()",
+            [name_of(each) for each in (main, branch, main, branch, main)],
+        )
+        page.wait_until(lambda: [each for each in page.asked if each.startswith("GET verify")])
+        page.tab.wait_for_timeout(1500)
+
+        verified = [each for each in page.asked if each.startswith("GET verify")]
+        assert len(verified) == len(set(verified))
+        assert len(verified) <= 2
+        assert page.address == main
+
+
+class TestRepairs:
+    @pytest.mark.parametrize(
+        "label, lore",
+        [("Copy the parent's lorebook", {"LORE-COMMON"}), ("Make an empty lorebook", set()), ("Go on without", set())],
+    )
+    def test_a_missing_book_is_told_and_repaired(
+        self, label: str, lore: set[str], page: Page, tavern: Tavern, character: str
+    ) -> None:
+        begin(page, character)
+        checkpoint = page.checkpoint(2)
+        book = tavern.read_chat(checkpoint)[0]["world_info"]
+        (tavern.user / "worlds" / f"{book}.json").unlink()
+
+        page.open_chat(checkpoint)
+        popup = page.popup("LOREBOOK_MISSING")
+        buttons = popup.locator(".popup-controls").inner_text()
+        assert "Cancel" in buttons
+        page.shot("lorebook-missing")
+        page.choose("LOREBOOK_MISSING", label)
+        page.wait_for_toast("Done")
+        page.wait_for_chat(checkpoint)
+
+        assert lore_in(page.send("Go on.")) == lore
+        assert "LOREBOOK_MISSING" not in {
+            finding["code"] for finding in tavern.forklore().verify(checkpoint).to_json()["findings"]
+        }
+
+    def test_every_way_to_get_a_book_back_is_offered(self, page: Page, tavern: Tavern) -> None:
+        main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Missing")
+        page.open_character("Maren Missing.png")
+        page.open_chat(main)
+        checkpoint = page.checkpoint(21)
+        book = tavern.read_chat(checkpoint)[0]["world_info"]
+        (tavern.user / "worlds" / f"{book}.json").unlink()
+        page.clear_toasts()
+
+        page.open_chat(checkpoint)
+
+        buttons = page.popup("LOREBOOK_MISSING").locator(".popup-controls").inner_text()
+        for label in ("last scene snapshot", "parent's lorebook", "empty lorebook", "without a lorebook", "Cancel"):
+            assert label in buttons
+        page.shot("lorebook-missing-all")
+        page.choose("LOREBOOK_MISSING", "Cancel")
+        assert tavern.read_chat(checkpoint)[0]["world_info"] == book
+
+    def test_an_old_fork_warns_once_and_is_isolated(self, page: Page, tavern: Tavern) -> None:
+        sample = SAMPLES / "hollow_quay_legacy_shared"
+        avatar = tavern.make_character("Maren Legacy").removesuffix(".png")
+        for chat in sample.glob("chats/*/*.jsonl"):
+            (tavern.user / "chats" / avatar).mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(chat, tavern.user / "chats" / avatar / chat.name)
+        for book in sample.glob("worlds/*.json"):
+            shutil.copyfile(book, tavern.user / "worlds" / book.name)
+        branch = f"{avatar}/Branch #42 - 2025-11-02@21h05m23s"
+        page.open_character(f"{avatar}.png")
+        page.open_chat(branch)
+        shared = page.book
+        page.popup("LEGACY_FORK")
+        page.shot("legacy-fork")
+        page.choose("LEGACY_FORK", "Cancel")
+
+        page.open_chat(f"{avatar}/Maren Tolliver - 2025-11-02@19h14m08s")
+        page.clear_toasts()
+        page.tab.wait_for_timeout(2500)  # so that opening it again verifies it again
+        page.open_chat(branch)
+        assert page.tab.locator(POPUP).count() == 0
+        page.load()
+        page.open_character(f"{avatar}.png")
+        page.open_chat(branch)
+        toast = page.wait_for_toast("is shared with another timeline")
+        assert page.tab.locator(POPUP).count() == 0
+        toast.click()
+        page.choose("SHARED_LOREBOOK", "own lorebook")
+        page.wait_for_toast("Done")
+        page.wait_for_chat(branch)
+
+        assert page.book != shared
+        assert "SHARED_LOREBOOK" not in {
+            finding["code"] for finding in tavern.forklore().verify(branch).to_json()["findings"]
+        }
+
+
+class TestTheParent:
+    def test_back_to_the_parent(self, page: Page, character: str) -> None:
+        main = begin(page, character)
+        page.branch(2)
+
+        page.tab.locator("#option_back_to_main").dispatch_event("click")
+
+        page.wait_for_chat(main)
+
+    def test_a_parent_that_is_gone_is_told(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+        branch = page.branch(2)
+        tavern.chat_path(main).unlink()
+        page.clear_toasts()
+
+        page.tab.locator("#option_back_to_main").dispatch_event("click")
+
+        assert name_of(main) in page.wait_for_toast("is not there any more").inner_text()
+        assert page.address == branch
+        assert folder_of(branch) == folder_of(main)

@@ -1,0 +1,217 @@
+"""Races: whatever happens at the same time, no message is lost, and a fork is whole or not there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Request
+
+import forklore
+from tests.e2e_sillytavern.model import Model
+from tests.e2e_sillytavern.page import POPUP, STEPS, Page
+from tests.e2e_sillytavern.tavern import Service, Tavern
+from tests.e2e_sillytavern.telling import begin, folder_of, name_of, operations_about
+
+ANSWERED = """
+    (() => { const inner = window.fetch; window.fetch = async (url, init) => {
+        const response = await inner(url, init);
+        if (String(url).includes(a.route) && init?.method === 'POST') { window.fetch = inner; await (%s)(); }
+        return response;
+    }; })()
+"""
+"""Do something in the page between the service's answer and what the page makes of it."""
+
+
+class TestOneAtATime:
+    def test_rapid_clicks_make_one_fork(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+
+        page.run(
+            "a.forEach(() => document.querySelector('#chat .mes[mesid=\"2\"] .mes_create_branch').click())", [1] * 6
+        )
+        branch = page.wait_for_branch(main)
+
+        assert tavern.chats_of(folder_of(main)) == sorted([main, branch])
+        page.wait_for_toast("being made already")
+
+    def test_nothing_can_be_sent_while_a_fork_is_made_and_the_steps_are_shown(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        page.run(
+            """(() => { const inner = window.fetch; window.fetch = async (url, init) => {
+                const response = await inner(url, init);
+                if (String(url).endsWith('/api/branch')) {
+                    await new Promise((resolve) => { window.goOn = resolve; });
+                    window.fetch = inner;
+                }
+                return response;
+            }; })()"""
+        )
+        page.tab.fill("#send_textarea", "Too early")
+        page.click(2, "branch")
+        page.tab.wait_for_function("() => window.goOn")
+        page.tab.wait_for_selector(f"{STEPS} li:nth-child(4).forklore-now")
+        page.shot("steps")
+
+        page.tab.keyboard.press("Enter")
+        assert page.tab.locator("dialog.forklore-steps:modal").count() == 1
+        assert len(page.messages) == 3
+        page.run("window.goOn()")
+        branch = page.wait_for_branch(main)
+
+        assert len(tavern.read_chat(branch)[1]) == 3
+        assert len(tavern.read_chat(main)[1]) == 3
+
+
+class TestGenerating:
+    def test_while_a_message_is_written_a_fork_is_refused_kindly_and_the_message_arrives(
+        self, page: Page, tavern: Tavern, model: Model, character: str
+    ) -> None:
+        main = begin(page, character)
+        model.hold()
+        page.tab.fill("#send_textarea", "Are you there?")
+        page.tab.click("#send_but")
+        page.tab.wait_for_function("() => SillyTavern.getContext().chat.length === 4")
+
+        page.click(2, "branch")
+        page.wait_for_toast("A message is being written")
+        page.shot("generating")
+        page.click(2, "checkpoint")
+        model.release()
+        page.tab.wait_for_function("() => SillyTavern.getContext().chat.length === 5")
+        page.idle()
+
+        assert tavern.chats_of(folder_of(main)) == [main]
+        page.branch(4)
+        assert [message["mes"] for message in tavern.read_chat(main)[1]][3] == "Are you there?"
+        assert len(tavern.read_chat(main)[1]) == 5
+
+
+class TestSwitching:
+    @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
+    def test_a_chat_that_is_switched_meanwhile_takes_the_fork_back(
+        self, kind: str, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        other = page.branch(1)
+        page.open_chat(main)
+        chats, books = tavern.chats_of(folder_of(main)), tavern.books()
+        before = tavern.chat_path(main).read_bytes()
+        page.run(
+            ANSWERED % "() => SillyTavern.getContext().openCharacterChat(a.other)",
+            {"route": f"/api/{kind}", "other": name_of(other)},
+        )
+
+        page.click(2, kind)
+        if kind == "checkpoint":
+            page.answer_name()
+        page.wait_for_toast("CONTEXT_CHANGED")
+        page.shot(f"context-changed-{kind}")
+
+        assert page.address == other
+        assert tavern.chats_of(folder_of(main)) == chats
+        assert tavern.books() == books
+        assert tavern.chat_path(main).read_bytes() == before
+
+
+class TestTwoTabs:
+    def test_a_stale_tab_does_not_overwrite_what_the_other_has_written(
+        self, page: Page, new_page: Callable[[], Page], tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        other = new_page()
+        other.load()
+        other.open_character(character)
+        other.send("From the other tab.")
+        written = tavern.chat_path(main).read_bytes()
+
+        page.click(2, "branch")
+        toast = page.wait_for_toast("changed in another tab")
+        page.shot("changed-elsewhere")
+
+        assert tavern.chat_path(main).read_bytes() == written
+        assert tavern.chats_of(folder_of(main)) == [main]
+        toast.click()
+        page.tab.wait_for_function("() => SillyTavern.getContext().chat.length === 5")
+        page.idle()
+        page.clear_toasts()
+        branch = page.branch(4)
+        assert len(tavern.read_chat(branch)[1]) == 5
+        assert [message["mes"] for message in tavern.read_chat(main)[1]] == other.messages
+        assert other.integrity_dialogs == 0
+        other.tab.close()
+
+
+class TestSaving:
+    def test_saves_while_a_fork_is_made_lose_nothing(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+        page.run_with_modules(
+            """(() => { window.saving = setInterval(() => {
+                c.chat[0].extra = { ...c.chat[0].extra, saves: (c.chat[0].extra?.saves ?? 0) + 1 };
+                void S.saveChatConditional();
+            }, 20); })()"""
+        )
+        for number in range(3):
+            page.click(2, "checkpoint")
+            page.answer_name(f"While saving {number}")
+            toast = page.tab.locator(".toast", has_text="While saving").or_(
+                page.tab.locator(".toast", has_text="CONTEXT_CHANGED")
+            )
+            toast.first.wait_for(state="visible")
+            page.tab.wait_for_selector(STEPS, state="detached")
+            page.clear_toasts()
+        page.run("clearInterval(window.saving)")
+        page.idle()
+        page.saved()
+
+        workspace = tavern.forklore()
+        forks = [address for address in tavern.chats_of(folder_of(main)) if address != main]
+        assert forks
+        for fork in forks:
+            assert workspace.verify(fork).ok
+            assert [message["mes"] for message in tavern.read_chat(fork)[1]] == page.messages
+        assert [message["mes"] for message in tavern.read_chat(main)[1]] == page.messages
+        assert tavern.read_chat(main)[0]["auto_recap"]["checkpoint_lorebook_map"].keys() == {
+            name_of(fork) for fork in forks
+        }
+
+
+class TestKilled:
+    @pytest.mark.parametrize("milliseconds", [0, 15, 60])
+    def test_a_service_that_is_killed_leaves_a_whole_fork_or_none(
+        self, milliseconds: int, page: Page, tavern: Tavern, service: Service, character: str
+    ) -> None:
+        main = begin(page, character)
+        before = {path: path.read_bytes() for path in (tavern.user / "worlds").glob("*.json")}
+
+        def kill_soon(request: Request) -> None:
+            if request.url.endswith("/api/branch") and request.method == "POST":
+                threading.Timer(milliseconds / 1000, service.kill).start()
+
+        page.tab.on("request", kill_soon)
+
+        page.click(2, "branch")
+        page.wait_until(lambda: not service.answers())
+        page.tab.wait_for_selector(STEPS, state="detached")
+        page.tab.wait_for_function(
+            "a => SillyTavern.getContext().getCurrentChatId() !== a || document.querySelector('.toast')",
+            arg=name_of(main),
+        )
+        page.shot("service-killed")
+        page.idle()
+
+        service.start()
+        page.wait_for_state("connected")
+        workspace = forklore.open(tavern.user)
+        workspace.recover()
+        forks = [address for address in tavern.chats_of(folder_of(main)) if address != main]
+        for fork in forks:
+            assert workspace.verify(fork).ok
+            assert operations_about(tavern, fork) == ["branch"]
+        own = {path for path in (tavern.user / "worlds").glob("*.json") if path not in before}
+        assert len(own) == len(forks)
+        assert len(tavern.read_chat(main)[1]) == 3
+        assert page.tab.locator(POPUP, has_text="integrity").count() == 0
