@@ -17,12 +17,12 @@ JUMPS = """async (steps) => {
     const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     let jumps = 0;
     for (let step = 0; step < steps; step += 1) {
-        const rows = [...document.querySelectorAll(".message")];
+        const rows = [...document.querySelectorAll(".message:not(.message-away)")]; // what can be read stays in place
         const row = rows.find((each) => each.getBoundingClientRect().top > top + 50);
-        const before = row.getBoundingClientRect().top;
+        const before = row?.getBoundingClientRect().top;
         feed.scrollTop -= 70;
         await frame();
-        const same = document.querySelector(`.message[data-index="${row.dataset.index}"]`);
+        const same = document.querySelector(`.message[data-index="${row?.dataset.index}"]`);
         if (same && Math.abs(same.getBoundingClientRect().top - before - 70) > 2) jumps += 1;
     }
     return jumps;
