@@ -14,12 +14,13 @@ PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 .PHONY: help demo test check e2e lint bench docs format clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/set-up ## make a checkpoint and a branch of a sample story, and show that nothing leaks
 	@$(BIN)/forklore demo
 
-test e2e: export FORKLORE_E2E = required  # nothing is skipped for want of what they fetch
+# Nothing is skipped for want of what they fetch.
+test e2e: export FORKLORE_E2E = required
 
 test: $(VENV)/set-up-dev ## everything: linters, then all tests; what they need is fetched meanwhile
 	@$(BIN)/python -m tests.e2e_sillytavern.installing browser
