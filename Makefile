@@ -14,13 +14,19 @@ PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 .PHONY: help demo test check e2e lint bench docs format clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/set-up ## make a checkpoint and a branch of a sample story, and show that nothing leaks
 	@$(BIN)/forklore demo
 
-test: lint ## everything: linters, then all tests
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not sillytavern"
+# Nothing is skipped for want of what they fetch.
+test e2e: export FORKLORE_E2E = required
+
+test: $(VENV)/set-up-dev ## everything: linters, then all tests; what they need is fetched meanwhile
+	@$(BIN)/python -m tests.e2e_sillytavern.installing browser
+	@$(BIN)/python -m tests.e2e_sillytavern.installing > $(VENV)/fetched 2>&1 & fetching=$$!; \
+	$(MAKE) lint && $(BIN)/python -m pytest -q -n $(WORKERS) -m "not sillytavern" || { kill $$fetching; exit 1; }; \
+	wait $$fetching || { cat $(VENV)/fetched; exit 1; }
 	$(MAKE) e2e
 
 check: lint ## the fast part of test, for daily work

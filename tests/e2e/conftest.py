@@ -11,6 +11,7 @@ from filelock import FileLock
 from playwright.sync_api import Browser, Error, sync_playwright
 
 from tests.e2e.browsing import Visit, visiting
+from tests.needed import missing
 
 CHROMIUM = "/usr/bin/chromium"
 
@@ -31,7 +32,7 @@ def browser() -> Iterator[Browser]:
         try:
             started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         except Error as error:
-            pytest.skip(f"no browser to test with: {error.message.splitlines()[0]}")
+            missing(f"no browser to test with: {error.message.splitlines()[0]}")
         yield started
         started.close()
 
@@ -71,12 +72,12 @@ def axe(pytestconfig: pytest.Config) -> str:
         if not script.exists():
             npm = shutil.which("npm")
             if npm is None:
-                pytest.skip("axe-core comes from npm, which is not here")
+                missing("axe-core comes from npm, which is not here")
             fetched = subprocess.run(
                 [npm, "pack", "--silent", "axe-core@4"], cwd=folder, capture_output=True, text=True, check=False
             )
             if fetched.returncode:
-                pytest.skip(f"axe-core could not be fetched: {fetched.stderr[-200:]}")
+                missing(f"axe-core could not be fetched: {fetched.stderr[-200:]}")
             with tarfile.open(folder / fetched.stdout.strip().splitlines()[-1]) as archive:
                 archive.extractall(folder, filter="data")
     return script.read_text("utf-8")

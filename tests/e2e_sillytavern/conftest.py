@@ -14,6 +14,7 @@ from tests.e2e_sillytavern import installing
 from tests.e2e_sillytavern.model import Model
 from tests.e2e_sillytavern.page import Page
 from tests.e2e_sillytavern.tavern import Service, Tavern, free_port
+from tests.needed import missing
 
 _numbers = count(1)
 
@@ -30,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def browser() -> Iterator[Browser]:
     chromium = installing.browser()
     if chromium is None:
-        pytest.skip("there is no Chromium: make e2e installs it")
+        missing("there is no Chromium: make e2e installs it")
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, headless=True, args=arguments)
@@ -55,7 +56,7 @@ def started(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
     def start(version: str) -> tuple[Tavern, Service]:
         if not (installing.package(version) / "server.js").is_file():
-            pytest.skip(f"SillyTavern {version} is not installed: make e2e installs it")
+            missing(f"SillyTavern {version} is not installed: make e2e installs it")
         if version not in running:
             tavern = Tavern(tmp_path_factory.mktemp(f"st{version}"), version, model.url, free_port())
             tavern.start()

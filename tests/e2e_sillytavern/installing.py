@@ -1,6 +1,6 @@
 """Get what the tests in the real SillyTavern need: its npm packages, kept in a cache, and a browser.
 
-``python -m tests.e2e_sillytavern.installing`` gets what is missing.
+``python -m tests.e2e_sillytavern.installing`` gets what is missing; with ``browser`` only that.
 """
 
 from __future__ import annotations
@@ -50,6 +50,11 @@ def install() -> None:
         if not (package(version) / "server.js").is_file():
             with _begun(f"sillytavern-{version}") as folder:
                 _install_server(version, folder)
+    install_browser()
+
+
+def install_browser() -> None:
+    """Install Chromium where there is none."""
     if browser() is None:
         _install_browser()
 
@@ -90,4 +95,4 @@ def _install_browser() -> None:
 
 
 if __name__ == "__main__":
-    install()
+    install_browser() if sys.argv[1:] == ["browser"] else install()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 
 import pytest
 
@@ -45,16 +46,20 @@ class TestNotice:
         page.tab.wait_for_timeout(2500)  # what was asked before is no longer fresh
         page.asked.clear()
 
-        page.run(
-            "(async () => { for (const name of a) await c.openCharacterChat(name); })()",
+        seconds = page.run(
+            """(async () => {
+                const start = performance.now();
+                for (const name of a) await c.openCharacterChat(name);
+                return (performance.now() - start) / 1000;
+            })()""",
             [name_of(each) for each in (main, branch, main, branch, main)],
         )
         page.wait_until(lambda: [each for each in page.asked if each.startswith("GET verify")])
         page.tab.wait_for_timeout(1500)
 
-        verified = [each for each in page.asked if each.startswith("GET verify")]
-        assert len(verified) == len(set(verified))
-        assert len(verified) <= 2
+        verified = Counter(each for each in page.asked if each.startswith("GET verify"))
+        assert 1 <= len(verified) <= 2
+        assert max(verified.values()) <= 1 + seconds // 2  # a slow machine needs more than two seconds
         assert page.address == main
 
 

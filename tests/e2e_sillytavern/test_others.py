@@ -32,6 +32,17 @@ class TestBareCalls:
         assert lore_in(page.send("Go on.")) == {"LORE-COMMON", "LORE-MAIN"}
         assert operations_about(tavern, branch) == ["isolate"]
 
+    def test_a_name_that_is_used_again_is_isolated_again(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+        name = page.run_with_modules("B.createBranch(1)")
+        branch = f"{folder_of(main)}/{name}"
+        tavern.chat_path(branch).unlink()
+
+        assert page.run_with_modules("B.createBranch(1)") == name
+
+        assert tavern.read_chat(branch)[0]["world_info"] != page.book
+        assert operations_about(tavern, branch) == ["isolate", "isolate"]
+
     def test_native_branch_and_checkpoint(self, page: Page, tavern: Tavern, character: str) -> None:
         main = begin(page, character)
         book = page.book

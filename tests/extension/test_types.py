@@ -10,6 +10,7 @@ import pytest
 
 from forklore.app.extension import SOURCE
 from tests.e2e_sillytavern.installing import compiler
+from tests.needed import missing
 
 pytestmark = pytest.mark.sillytavern
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.sillytavern
 def test_tsc_has_nothing_to_say() -> None:
     node = shutil.which("node")
     if node is None or not compiler().is_file():
-        pytest.skip("make e2e installs TypeScript")
+        missing("make e2e installs TypeScript")
 
     checked = subprocess.run(
         [node, compiler(), "-p", Path(__file__).with_name("jsconfig.json")], capture_output=True, text=True, check=False

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from forklore.checks.requirements import REQUIREMENTS
+from tests.needed import missing
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "src" / "forklore" / "web" / "page"
@@ -114,7 +115,7 @@ def test_every_module_that_is_imported_is_there() -> None:
 def test_types_are_in_order() -> None:
     npx = shutil.which("npx")
     if npx is None:
-        pytest.skip("the types are checked by TypeScript, which comes with npm")
+        missing("the types are checked by TypeScript, which comes with npm")
     check = [npx, "-y", "-p", "typescript@5", "tsc", "-p", str(PAGE / "js" / "jsconfig.json")]
     checked = subprocess.run(check, capture_output=True, text=True, check=False)
 

@@ -82,7 +82,9 @@ async function isolateIfFork({ name, groupId, metadata }, isGroup, chat) {
     // A chat that becomes a group's keeps lorebook and identity, but loses its parent.
     const isConverted = isGroup && chat !== null && !chat.groupId && metadata?.integrity === st.context().chatMetadata.integrity;
     if (chat && (isFork || isConverted)) {
-        await isolateQuietly(st.addressOf(name, isGroup ? groupId : null), name);
+        const address = st.addressOf(name, isGroup ? groupId : null);
+        handled.delete(address); // a new file, even if there was one of that name before
+        await isolateQuietly(address, name);
     }
 }
 

@@ -219,16 +219,21 @@ async function madeByService(kind, body, steps) {
     for (let attempt = 1; ; attempt += 1) {
         const job = crypto.randomUUID?.() ?? `job-${Date.now()}-${attempt}`;
         const stop = api.on('progress', (progress) => progress.job === job && steps.tell(progress));
+        steps.cancel = () => void api.ask('DELETE', `jobs/${job}`).catch(() => {});
         try {
             return await api.change(kind, body, { job, timeout: FORK_MS });
         } catch (error) {
             // SillyTavern saved in between: what it wrote has to be in the fork.
+            if (error instanceof api.Problem && error.code === 'CANCELLED') {
+                throw new Stopped(t('cancelled'));
+            }
             if (!(error instanceof api.Problem) || error.code !== 'CONTEXT_CHANGED' || attempt >= TRIES) {
                 throw error;
             }
             await save();
         } finally {
             stop();
+            steps.cancel = () => {};
         }
     }
 }

@@ -126,8 +126,12 @@ export class Steps {
         this.items = /** @type {const} */ (['step_1', 'step_2', 'step_3', 'step_4']).map((key) =>
             element('li', 'forklore-step', element('span', '', t(key))),
         );
+        /** What stops the work, while that leaves nothing behind. @type {() => void} */
+        this.cancel = () => {};
+        const cancel = element('div', 'menu_button', t('cancel'));
+        cancel.addEventListener('click', () => this.cancel());
         this.dialog = /** @type {HTMLDialogElement} */ (
-            element('dialog', 'forklore-steps', heading(ofKind('making', kind)), element('ol', '', ...this.items))
+            element('dialog', 'forklore-steps', heading(ofKind('making', kind)), element('ol', '', ...this.items), cancel)
         );
         this.dialog.addEventListener('cancel', (event) => event.preventDefault());
         this.dialog.addEventListener('keydown', (event) => event.stopPropagation());
