@@ -35,7 +35,7 @@ class Rest:
         self.access, self.service = Access([self.root]), Service()
         house = House(7788, frozenset({"127.0.0.1"}))
         self.app = application(house, self.access, self.service)
-        session = self.access.log_in(self.access.new_login(self.root), "test")
+        session = self.access.log_in(self.access.new_login(self.root))
         self.headers = {"cookie": f"{house.cookie}={session}", "origin": ADDRESS}
         self._runner = asyncio.Runner()
         transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False)  # type: ignore[arg-type]  # two spellings of one protocol

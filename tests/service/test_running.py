@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -239,6 +239,58 @@ def test_hostile_requests_read_and_change_nothing(running: Served) -> None:
                 assert answer.headers["content-type"] == "application/problem+json", (path, answer.text)
 
     assert read_workspace(running.folder) == before
+
+
+def test_no_spelling_of_a_path_answers_without_a_key(running: Served) -> None:
+    host, port = running.address.removeprefix("http://").split(":")
+    for path in ("//api/overview", "/%2fapi/overview", "///api/stories", "/page/%2e%2e/%2e%2e/api/log", "/.//api/log"):
+        with socket.create_connection((host, int(port))) as plain:
+            plain.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n".encode())
+            answer = b"".join(iter(lambda: plain.recv(65536), b""))
+        assert answer.split(b" ")[1] in (b"401", b"404"), (path, answer[:200])
+
+
+def test_waiting_forks_keep_nobody_else_from_working(busy: Served) -> None:
+    limits = httpx.Limits(max_connections=40)
+    with busy.client(limits=limits) as client, ThreadPoolExecutor(20) as pool:
+        waiting = [
+            pool.submit(client.post, "/api/branch", json={"chat": ILSE, "wait": True}, headers={"x-forklore-job": name})
+            for name in (f"waiting-{number:02}" for number in range(20))
+        ]
+        too_many, _ = wait(waiting, timeout=60, return_when=FIRST_COMPLETED)
+        assert {each.result().status_code for each in too_many} == {423}
+        assert client.get("/api/stories").status_code == 200
+        for number in range(20):
+            client.delete(f"/api/jobs/waiting-{number:02}")
+        answers = [each.result() for each in waiting]
+
+    assert sorted({answer.status_code for answer in answers}) == [409, 423]
+    assert [answer.status_code for answer in answers].count(409) == 16
+
+
+def test_who_goes_away_does_not_get_a_fork_later(busy: Served) -> None:
+    with busy.client() as client, pytest.raises(httpx.ReadTimeout):
+        client.post("/api/checkpoint", json={"chat": ILSE, "wait": True}, timeout=1)
+    time.sleep(1)
+    with busy.client() as client:
+        ids = [each["id"] for each in client.get("/api/queue", params={"chat": ILSE}).json()["operations"]]
+        client.post("/api/queue", json={"chat": ILSE, "cancel": ids})
+        time.sleep(1)
+        kinds = [each["kind"] for each in client.get("/api/log").json()["operations"]]
+    assert kinds == ["cancel"]
+
+
+@pytest.mark.parametrize("command", ["delete", "branch", "isolate"])
+def test_an_address_that_is_gone_never_means_another_chat(running: Served, command: str) -> None:
+    with running.client() as client:
+        fork = client.post("/api/branch", json={"chat": MAREN}).json()["chat"]
+        assert fork.startswith(MAREN)
+        os.remove(running.folder / "chats" / f"{MAREN}.jsonl")
+
+        answer = client.post(f"/api/{command}", json={"chat": MAREN})
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "CHAT_NOT_FOUND")
+    assert (running.folder / "chats" / f"{fork}.jsonl").exists()
 
 
 def test_half_a_request_keeps_nobody_waiting(running: Served) -> None:

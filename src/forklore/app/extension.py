@@ -111,7 +111,7 @@ def uninstall(root: Path) -> Extension:
         removed = tuple(name for name in (*names, PAIRING, LIST) if _remove(folder / name))
         if not any(folder.iterdir()):
             folder.rmdir()
-        remove_tokens(root)
+    remove_tokens(root)  # also where SillyTavern has deleted the folder already
     return status(root, removed=removed)
 
 

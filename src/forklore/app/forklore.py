@@ -113,10 +113,11 @@ class Forklore:
         policy: Policy | None = None,
         progress: Progress | None = None,
         disk: Disk | None = None,
+        exact_addresses: bool = False,
     ) -> None:
         """Work on the user folder *root*; use ``forklore.open`` to find it and wire everything."""
         self.root = root
-        self._workspace = Workspace(root)
+        self._workspace = Workspace(root, exact_addresses=exact_addresses)
         self._transactions = Transactions(root, disk, outside.cache)
         self._outside = outside
         self._is_policy_given = policy is not None

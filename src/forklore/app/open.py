@@ -36,9 +36,11 @@ def open_workspace(
     policy: str | None = None,
     progress: Progress | None = None,
     disk: Disk | None = None,
+    exact_addresses: bool = False,
 ) -> Forklore:
     """Open a SillyTavern folder (user, ``data`` or whole); finish or take back what a crash left in it.
 
+    With *exact_addresses* a text that looks like a chat's address means that chat alone, never a longer one.
     Without *path* the environment's ``FORKLORE_DATA`` and then the usual places are tried.
     """
     root = only_one(find_roots(path, user=user))
@@ -48,7 +50,9 @@ def open_workspace(
         if policy not in ("standard", "strict"):
             raise BadRequest(f"There is no policy {policy!r}; there are standard and strict.")
         chosen = Policy(policy == "strict", settings.policy.overrides)
-    forklore = Forklore(root, settings, _outside(), policy=chosen, progress=progress, disk=disk)
+    forklore = Forklore(
+        root, settings, _outside(), policy=chosen, progress=progress, disk=disk, exact_addresses=exact_addresses
+    )
     forklore.recover()
     return forklore
 

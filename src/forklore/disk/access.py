@@ -6,6 +6,7 @@ it was given to.
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 from collections.abc import Sequence
@@ -67,9 +68,21 @@ def read_code(root: Path) -> str | None:
     return code if isinstance(code, str) and code else None
 
 
-def spend_code(root: Path) -> None:
-    """Remove the code, so that it works once."""
-    (root / _CODE).unlink(missing_ok=True)
+def redeem_code(root: Path, code: str, token: Token, disk: Disk | None = None) -> bool:
+    """Keep a token for the code, which works once; return whether it is the right one."""
+    if not _is_code(root, code):
+        return False
+    with workspace_lock(root, what="pairing", wait=_WAIT_SECONDS):
+        if not _is_code(root, code):
+            return False  # somebody else was quicker
+        _write(root, (*read_tokens(root), token)[-_MOST:], disk or Disk())
+        (root / _CODE).unlink(missing_ok=True)
+    return True
+
+
+def _is_code(root: Path, code: str) -> bool:
+    known = read_code(root)
+    return known is not None and hmac.compare_digest(known.encode(), code.encode(errors="surrogatepass"))
 
 
 def _write(root: Path, tokens: Sequence[Token], disk: Disk) -> None:

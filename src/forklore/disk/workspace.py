@@ -123,9 +123,10 @@ class ChatFolder:
 class Workspace:
     """The files of one user, by what they are. Paths handed out are relative to the root, with ``/``."""
 
-    def __init__(self, root: Path) -> None:
-        """Look at the user folder *root*."""
+    def __init__(self, root: Path, *, exact_addresses: bool = False) -> None:
+        """Look at the user folder *root*; with *exact_addresses* an address is never taken for a part of another."""
         self.root = root
+        self._exact_addresses = exact_addresses
         self._root = str(root)
 
     # --- paths ----------------------------------------------------------------------------------------------------
@@ -201,6 +202,8 @@ class Workspace:
             found = [chat for chat in chats if fits(chat)]
             if len(found) == 1:
                 return found[0]
+            if self._exact_addresses and address is not None and not found:
+                break
             if found:
                 shown = "".join(f"\n  {chat}" for chat in found[:20])
                 more = f"\n  … and {len(found) - 20} more" if len(found) > 20 else ""

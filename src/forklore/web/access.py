@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from forklore.disk.access import Token, add_token, read_code, read_tokens, spend_code
+from forklore.disk.access import Token, add_token, read_tokens, redeem_code
 from forklore.errors import ForkloreError, Kind
 
+_CODES = 50  # login links that were not used yet
 _SESSIONS = 200  # browsers that are logged in at a time; the oldest gives way
 _TRIES, _TRIES_PER_SECOND = 10.0, 10 / 60
 
@@ -46,16 +47,25 @@ class Bucket:
         self._lock = threading.Lock()
 
     def take(self, client: str) -> bool:
-        """Whether the client may have one more."""
+        """Whether the client may have one more; then it has one less."""
         now = self._clock()
         with self._lock:
-            left, since = self._left.pop(client, (self._most, now))
-            left = min(self._most, left + (now - since) * self._per_second)
+            left = self._left_now(client, now)
             allowed = left >= 1
+            self._left.pop(client, None)
             self._left[client] = (left - allowed, now)
             if len(self._left) > 1000:
                 del self._left[next(iter(self._left))]
         return allowed
+
+    def has(self, client: str) -> bool:
+        """Whether the client may have one more."""
+        with self._lock:
+            return self._left_now(client, self._clock()) >= 1
+
+    def _left_now(self, client: str, now: float) -> float:
+        left, since = self._left.get(client, (self._most, now))
+        return min(self._most, left + (now - since) * self._per_second)
 
 
 class Access:
@@ -67,7 +77,8 @@ class Access:
         self._password = password
         self._codes: dict[str, Path] = {}
         self._sessions: dict[str, Path] = {}
-        self._tries = Bucket(_TRIES, _TRIES_PER_SECOND)
+        self._wrong_codes = Bucket(_TRIES, _TRIES_PER_SECOND)
+        self._wrong_passwords = Bucket(_TRIES, _TRIES_PER_SECOND)
         self.on_login: Callable[[Path], None] = lambda _root: None
         """Called when a login link was used."""
 
@@ -82,11 +93,13 @@ class Access:
         """Return a code that opens the page once."""
         code = secrets.token_urlsafe(24)
         self._codes[_digest(code)] = root
+        while len(self._codes) > _CODES:
+            del self._codes[next(iter(self._codes))]
         return code
 
-    def log_in(self, code: str, client: str) -> str | None:
+    def log_in(self, code: str) -> str | None:
         """Spend a login code; return the new session, None when the code opens nothing."""
-        self._count(client)
+        # Not counted: a code cannot be guessed, and a foreign page could use up the tries of this machine.
         root = self._codes.pop(_digest(code), None)
         if root is None:
             return None
@@ -116,16 +129,19 @@ class Access:
 
     def pair(self, *, code: str | None, password: str | None, origin: str, client: str) -> tuple[str, Path]:
         """Return a new token for *origin* and the workspace it opens, for a code or the password."""
-        if password is not None:
-            root = self._root_of_password(password, client)
-        else:
-            root = self._root_of_code(code or "", client)
         token = secrets.token_urlsafe(32)
         made = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        add_token(root, Token(_digest(token), origin, made))
-        if password is None:
-            spend_code(root)
-        return token, root
+        kept = Token(_digest(token), origin, made)
+        if password is not None:
+            root = self._root_of_password(password, client)
+            add_token(root, kept)
+            return token, root
+        _allow(self._wrong_codes, client)
+        for root in self.roots:
+            if code and redeem_code(root, code, kept):
+                return token, root
+        self._wrong_codes.take(client)
+        raise NotPaired("The code opens nothing: it was used already, or is not the one in the extension's folder.")
 
     def of_token(self, token: str, origin: str | None) -> Path | None:
         """Return the workspace that a token opens for a page of *origin*, or for a program, which has none."""
@@ -142,24 +158,18 @@ class Access:
 
     # --- both -----------------------------------------------------------------------------------------------------
 
-    def _root_of_code(self, code: str, client: str) -> Path:
-        self._count(client)
-        for root in self.roots:
-            known = read_code(root)
-            if known is not None and code and hmac.compare_digest(known.encode(), code.encode()):
-                return root
-        raise NotPaired("The code opens nothing: it was used already, or is not the one in the extension's folder.")
-
     def _root_of_password(self, password: str, client: str) -> Path:
-        self._count(client)
+        _allow(self._wrong_passwords, client)
         given, known = _digest(password), _digest(self._password or "")
         if self._password is None or not hmac.compare_digest(given, known):
+            self._wrong_passwords.take(client)
             raise NotPaired("The password is wrong." if self._password else "The service has no password.")
         return self.roots[0]
 
-    def _count(self, client: str) -> None:
-        if not self._tries.take(client):
-            raise TooManyRequests("Too many tries.")
+
+def _allow(wrong: Bucket, client: str) -> None:
+    if not wrong.has(client):
+        raise TooManyRequests("Too many tries.")
 
 
 def _digest(secret: str) -> str:

@@ -71,7 +71,7 @@ async def login_page(
     request: Asked, access: TheAccess, cookie: TheCookie, code: FromQuery[str | None] = None
 ) -> File | Redirect:
     """Spend the code of a login link, or tell how to come in."""
-    session = access.log_in(code, client_of(request)) if code else None
+    session = access.log_in(code) if code else None
     if session is not None:
         return Redirect("/", status_code=303, cookies=[_cookie(cookie, session)])
     if request.scope["state"]["root"] is not None:  # set by the doors

@@ -7,16 +7,16 @@ own or a paired SillyTavern; and whoever asks must show a cookie or a token.
 
 from __future__ import annotations
 
-import ipaddress
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from forklore.formats.json_text import encode, to_bytes
 from forklore.web.access import Access, Bucket
+from forklore.web.addresses import is_address, is_loopback
 from forklore.web.problems import PROBLEM_JSON, problem
 
 if TYPE_CHECKING:
@@ -38,7 +38,10 @@ _HEADERS = {
     "x-frame-options": "DENY",
 }
 _FOR_STRANGERS = {"/api/health", "/api/pair"}
-"""What may be asked without a token: neither tells anything of a story."""
+"""What may be asked without a token, also by pages that want to be paired: neither tells anything of a story."""
+_PAGES = {"/", "/login"}
+"""What our own page may ask without a token, besides its files; for everything else a key is needed."""
+_BODY_SECONDS = 15.0
 _CORS = {
     "access-control-allow-methods": "GET, POST, DELETE",
     "access-control-allow-headers": "authorization, content-type, x-forklore-job",
@@ -64,13 +67,16 @@ class House:
         name, port = split_host(host)
         if port != self.port:
             return False
-        return name in self.names or (self.open_to_network and _is_address(name))
+        return name in self.names or (self.open_to_network and is_address(name))
 
     def may_pair(self, origin: str, host: str) -> bool:
         """Whether a page of *origin* may try to be paired: it comes from the machine that we are asked on."""
-        page = urlsplit(origin).hostname or ""
+        try:
+            page = urlsplit(origin).hostname or ""
+        except ValueError:
+            return False
         name = split_host(host)[0]
-        return origin in self.origins or page == name or (_is_loopback(page) and _is_loopback(name))
+        return origin in self.origins or page == name or (is_loopback(page) and is_loopback(name))
 
     @property
     def cookie(self) -> str:
@@ -86,6 +92,7 @@ class Refusal:
     code: str
     detail: str
     action: str
+    cors_origin: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,7 @@ class Doors:
         extra = dict(_HEADERS)
         if path.startswith("/api"):
             extra["cache-control"] = "no-store"
-        if isinstance(verdict, Visitor) and verdict.cors_origin:
+        if verdict.cors_origin:
             extra |= {"access-control-allow-origin": verdict.cors_origin, "vary": "Origin"}
 
         async def send_with_headers(message: Any) -> None:
@@ -138,40 +145,46 @@ class Doors:
             await send_with_headers({"type": "http.response.body", "body": b"", "more_body": False})
         else:
             scope.setdefault("state", {})["root"] = verdict.root
-            await self._app(scope, receive, send_with_headers)
+            await self._app(scope, _hurried(receive), send_with_headers)
 
     def judge(self, method: str, path: str, headers: Mapping[str, str], client: str) -> Visitor | Refusal:
         """Return whether a request may come in; nothing of a story is read for it."""
         host, origin = headers.get("host", ""), headers.get("origin")
         foreign = None if origin is None or origin == f"http://{host}" else origin
-        refusal = self._shut(path, headers, client) or self._shut_to_pages_of(foreign, host, path)
+        refusal = self._shut(host, foreign, headers)
         if refusal is not None:
             return refusal
-        if method == "OPTIONS" and "access-control-request-method" in headers:
-            return Visitor(cors_origin=foreign)  # a question whether it may ask; it carries no token
-        if not path.startswith("/api") or path in _FOR_STRANGERS:
-            return Visitor(self._of_cookie(headers), foreign)
-        return self._with_a_key(method, headers, origin, foreign)
+        refusal = self._too_much(path, headers, client)
+        if refusal is None:
+            if method == "OPTIONS" and "access-control-request-method" in headers:
+                return Visitor(cors_origin=foreign)  # a question whether it may ask; it carries no token
+            if path in _FOR_STRANGERS or (foreign is None and (path in _PAGES or path.startswith("/page/"))):
+                return Visitor(self._of_cookie(headers), foreign)
+            verdict = self._with_a_key(method, headers, origin, foreign)
+            if isinstance(verdict, Visitor):
+                return verdict
+            refusal = verdict
+        return replace(refusal, cors_origin=foreign)  # so that the page learns why
 
-    def _shut(self, path: str, headers: Mapping[str, str], client: str) -> Refusal | None:
-        """Return why the request goes nowhere, whoever asks."""
-        if not self._house.knows_host(headers.get("host", "")):
+    def _shut(self, host: str, foreign: str | None, headers: Mapping[str, str]) -> Refusal | None:
+        """Return why the request goes nowhere, whatever it asks: it was sent to another name, or by another page."""
+        if not self._house.knows_host(host):
             return Refusal(403, "FOREIGN_HOST", "The service is not asked by one of its names.", _ASK_BY_NAME)
+        embedded = headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate"
+        known = foreign is None or self._access.is_paired(foreign) or self._house.may_pair(foreign, host)
+        if not known or (foreign is None and embedded):
+            return Refusal(403, "FOREIGN_ORIGIN", "A page of somebody else asks.", _PAIR_FIRST)
+        return None
+
+    def _too_much(self, path: str, headers: Mapping[str, str], client: str) -> Refusal | None:
         if not self._rate.take(client):
             return Refusal(429, "TOO_MANY_REQUESTS", "Too many requests.", "Wait a moment, then try again.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > LARGEST_BODY:
             return Refusal(413, "TOO_LARGE", f"A request has at most {LARGEST_BODY} bytes.", "Send less.")
-        if "\0" in path or "\\" in path:
+        if any(odd in path for odd in ("\0", "\\", "//")) or {".", ".."} & set(path.split("/")):
             return Refusal(404, "NOT_FOUND", "There is no such address.", _ASK_BY_NAME)
         return None
-
-    def _shut_to_pages_of(self, origin: str | None, host: str, path: str) -> Refusal | None:
-        if origin is None or self._access.is_paired(origin):
-            return None
-        if path in _FOR_STRANGERS and self._house.may_pair(origin, host):
-            return None
-        return Refusal(403, "FOREIGN_ORIGIN", "A page of somebody else asks.", _PAIR_FIRST)
 
     def _with_a_key(
         self, method: str, headers: Mapping[str, str], origin: str | None, foreign: str | None
@@ -199,13 +212,31 @@ _PAIR = "Pair the extension again: `forklore extension install` leaves a new cod
 _LOG_IN = "Open the link that `forklore serve` printed, or start it again for a new one."
 
 
+def _hurried(receive: Receive) -> Receive:
+    """Return *receive* with an end to the patience for a body that does not come."""
+    whole = False
+
+    async def hurried() -> Any:
+        nonlocal whole
+        if whole:
+            return await receive()
+        try:
+            message: Any = await asyncio.wait_for(receive(), _BODY_SECONDS)
+        except TimeoutError:
+            whole, message = True, {"type": "http.disconnect"}
+        whole = whole or not message.get("more_body", False)
+        return message
+
+    return hurried
+
+
 def read_cookie(header: str, name: str) -> str | None:
-    """Return one cookie of a request."""
-    try:
-        found = SimpleCookie(header).get(name)
-    except CookieError:
-        return None
-    return found.value if found else None
+    """Return one cookie of a request; odd ones of other programs on this machine are passed over."""
+    for part in header.split(";"):
+        key, _, value = part.strip().partition("=")
+        if key == name:
+            return value
+    return None
 
 
 def split_host(host: str) -> tuple[str, int]:
@@ -217,18 +248,6 @@ def split_host(host: str) -> tuple[str, int]:
         return parts.hostname or "", parts.port or 80
     except ValueError:
         return "", 0
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_loopback(name: str) -> bool:
-    return name == "localhost" or (_is_address(name) and ipaddress.ip_address(name).is_loopback)
 
 
 async def _refuse(refusal: Refusal, send: Any) -> None:

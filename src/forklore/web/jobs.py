@@ -18,7 +18,7 @@ from forklore.web.events import Events
 
 _NAME = re.compile(r"[A-Za-z0-9-]{8,64}").fullmatch
 _TOLD_EVERY_SECONDS = 0.1
-_MOST = 16  # works that wait or run at a time; each has a thread
+MOST_JOBS = 16  # works that wait or run at a time; each has a thread
 
 Answer = TypeVar("Answer")
 
@@ -87,8 +87,8 @@ class Jobs:
         with self._lock:
             if name is not None and (root, name) in self._running:
                 raise BadRequest(f"There is a job {name!r} already.", action="Choose another name.")
-            if len(self._all) >= _MOST:
-                raise CreationInProgress(f"{_MOST} operations are waiting already.")
+            if len(self._all) >= MOST_JOBS:
+                raise CreationInProgress(f"{MOST_JOBS} operations are waiting already.")
             if self._stopped:
                 raise Cancelled("The service stops.")
             self._all.add(job)

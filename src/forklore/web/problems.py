@@ -25,6 +25,8 @@ STATUS = {
     Kind.DAMAGED: HTTPStatus.UNPROCESSABLE_ENTITY,  # the service is well, the story's file is not
 }
 
+_OWN_STATUS = {"TOO_MANY_REQUESTS": HTTPStatus.TOO_MANY_REQUESTS, "LOGIN_NEEDED": HTTPStatus.UNAUTHORIZED}
+
 _log = logging.getLogger("forklore.web")
 
 
@@ -70,7 +72,7 @@ def of_error(error: ForkloreError) -> dict[str, Any]:
     """Return the problem that an error of ours is."""
     told = error.to_json()["error"]
     return problem(
-        STATUS[error.kind],
+        _OWN_STATUS.get(error.code, STATUS[error.kind]),
         told["code"],
         told["kind"],
         detail=told["message"],

@@ -106,7 +106,12 @@ async def checkpoint(request: Asked, service: TheService, data: JSONBody[Checkpo
         return await service.look(
             request,
             lambda forklore: forklore.plan(
-                "checkpoint", data.chat, at=data.at, name=data.name, show_last_scene=data.show_last_scene
+                "checkpoint",
+                data.chat,
+                at=data.at,
+                name=data.name,
+                show_last_scene=data.show_last_scene,
+                **_leaving(data),
             ),
         )
     return await service.change(
@@ -129,7 +134,12 @@ async def branch(request: Asked, service: TheService, data: JSONBody[BranchWante
         return await service.look(
             request,
             lambda forklore: forklore.plan(
-                "branch", data.chat, at=data.at, swipe=data.swipe, show_last_scene=data.show_last_scene
+                "branch",
+                data.chat,
+                at=data.at,
+                swipe=data.swipe,
+                show_last_scene=data.show_last_scene,
+                **_leaving(data),
             ),
         )
     return await service.change(

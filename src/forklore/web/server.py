@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import signal
 import socket
@@ -19,6 +18,7 @@ import uvicorn
 from forklore.disk.workspace import only_one
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.web.access import Access
+from forklore.web.addresses import is_loopback
 from forklore.web.application import application
 from forklore.web.doors import House
 from forklore.web.service import Service
@@ -78,10 +78,10 @@ def serve(
     With *patience* it also stops when nobody has asked or listened for so many seconds.
     """
     roots = [root.resolve() for root in roots]
-    to_network = not _is_loopback(host)
-    if to_network:
-        if password is None or len(password) < _SHORTEST_PASSWORD:
-            raise PasswordNeeded(f"Everybody who can reach {host} could read and change the stories.")
+    to_network = not is_loopback(host)
+    if to_network and (password is None or len(password) < _SHORTEST_PASSWORD):
+        raise PasswordNeeded(f"Everybody who can reach {host} could read and change the stories.")
+    if password is not None:
         only_one(list(roots))  # a password opens one workspace
     listening = _listen(host, port)
     port = listening.getsockname()[1]
@@ -161,15 +161,6 @@ def _listen(host: str, port: int) -> socket.socket:
         raise PortTaken(f"The service cannot listen on {host} port {port} ({error.strerror or error}).") from error
     except OverflowError as error:
         raise BadRequest(f"{port} is not a port.") from error
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _shown(host: str) -> str:

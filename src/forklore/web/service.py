@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from forklore.app.open import open_workspace
-from forklore.app.progress import Silent
+from forklore.app.progress import Progress, Silent
+from forklore.errors import ForkloreError, Kind
 from forklore.web.events import Events
-from forklore.web.jobs import Jobs, Together
+from forklore.web.jobs import MOST_JOBS, Job, Jobs, Together
 from forklore.web.problems import Json
 
 if TYPE_CHECKING:
@@ -24,9 +26,18 @@ if TYPE_CHECKING:
 
 JOB_HEADER = "x-forklore-job"
 _ASKED_TOGETHER_SECONDS = 0.1
-_READERS, _WRITERS = 12, 16
+_READERS = 12
+_MOST_VERIFIED = 1000  # answers that are kept to tell whether the next one is another
 
 T = TypeVar("T")
+
+
+class LoginNeeded(ForkloreError):
+    """Nobody sees a story without a key."""
+
+    code = "LOGIN_NEEDED"
+    kind = Kind.INVALID
+    action = "Open the link that `forklore serve` printed, or start it again for a new one."
 
 
 class Result(Protocol):
@@ -63,23 +74,31 @@ class Service:
         """Answer with what *act* returns; it changes nothing."""
         root, name = self._root(request), request.headers.get(JOB_HEADER)
         if name is not None:
-            return Json(await self._in_writer(lambda: self._as_job(root, name, act)))
-        return Json(await self._in_reader(lambda: act(open_workspace(root, progress=Silent())).to_json()))
+            return Json(await self._as_job(request, root, name, act))
+        return Json(await self._in_reader(lambda: act(_opened(root)).to_json()))
 
     async def change(self, request: Request[Any, Any, Any], act: Callable[[Forklore], Result]) -> Json:
         """Answer with what *act* returns, and tell everybody what it did."""
         root, name = self._root(request), request.headers.get(JOB_HEADER)
-        return Json(await self._in_writer(lambda: self._as_job(root, name, act, tell=True)))
+        return Json(await self._as_job(request, root, name, act, tell=True))
 
     def _root(self, request: Request[Any, Any, Any]) -> Path:
         self._asked = time.monotonic()
         return root_of(request)
 
-    def _as_job(
-        self, root: Path, name: str | None, act: Callable[[Forklore], Result], *, tell: bool = False
+    async def _as_job(
+        self,
+        request: Request[Any, Any, Any],
+        root: Path,
+        name: str | None,
+        act: Callable[[Forklore], Result],
+        *,
+        tell: bool = False,
     ) -> dict[str, Any]:
-        with self.jobs.begin(root, name) as job:
-            forklore = open_workspace(root, progress=job)
+        """Do it in a thread, where it can be followed and cancelled; whoever goes away does not want it any more."""
+
+        def work() -> dict[str, Any]:
+            forklore = _opened(root, job)
             if tell:
                 self.tell_operations(root, forklore, first=True)
             try:
@@ -88,10 +107,19 @@ class Service:
                 if tell:
                     self.tell_operations(root, forklore)
 
+        with self.jobs.begin(root, name) as job:
+            leaving = asyncio.create_task(_cancel_when_gone(request, job))
+            try:
+                return await self._in_writer(work)
+            finally:
+                leaving.cancel()
+
     async def verify(self, root: Path, chat: str) -> dict[str, Any]:
         """Verify a chat, once for all who ask within a moment."""
         told = await self._verifications.ask((root, chat), lambda: self._in_reader(lambda: _verify(root, chat)))
         self._verified[root, told["chat"]] = told
+        while len(self._verified) > _MOST_VERIFIED:
+            del self._verified[next(iter(self._verified))]
         return told
 
     async def verify_again(self, root: Path, chat: str) -> None:
@@ -120,7 +148,7 @@ class Service:
 
     def tell_new_operations(self, root: Path) -> None:
         """Tell of what somebody else did in the workspace."""
-        self.tell_operations(root, open_workspace(root, progress=Silent()), first=root not in self._newest)
+        self.tell_operations(root, _opened(root), first=root not in self._newest)
 
     def stop(self) -> None:
         """End what waits, finish what is being written, and let every stream end."""
@@ -134,15 +162,28 @@ class Service:
         return await to_thread.run_sync(work, limiter=self._readers)
 
     async def _in_writer(self, work: Callable[[], T]) -> T:
-        self._writers = self._writers or CapacityLimiter(_WRITERS)
+        self._writers = self._writers or CapacityLimiter(MOST_JOBS)
         return await to_thread.run_sync(work, limiter=self._writers)
 
 
 def root_of(request: Request[Any, Any, Any]) -> Path:
     """Return the workspace that the request's key opens."""
-    root: Path = request.scope["state"]["root"]  # set by the doors
+    root: Path | None = request.scope["state"]["root"]  # set by the doors
+    if root is None:
+        raise LoginNeeded("You are not logged in.")
     return root
 
 
+async def _cancel_when_gone(request: Request[Any, Any, Any], job: Job) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    job.is_cancelled.set()
+
+
+def _opened(root: Path, progress: Progress | None = None) -> Forklore:
+    """Open a workspace; who asks by an address means that chat and no other, also when it is gone."""
+    return open_workspace(root, progress=progress or Silent(), exact_addresses=True)
+
+
 def _verify(root: Path, chat: str) -> dict[str, Any]:
-    return open_workspace(root, progress=Silent()).verify(chat).to_json()
+    return _opened(root).verify(chat).to_json()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
+from anyio import to_thread
 from litestar import Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
@@ -130,7 +132,8 @@ async def health(access: TheAccess) -> Json:
 async def pair(request: Asked, access: TheAccess, data: JSONBody[Pairing]) -> Json:
     """Return a token for a one-time code or the password."""
     origin = request.headers.get("origin") or f"http://{request.headers.get('host', '')}"
-    token, root = access.pair(code=data.code, password=data.password, origin=origin, client=client_of(request))
+    pairing = partial(access.pair, code=data.code, password=data.password, origin=origin, client=client_of(request))
+    token, root = await to_thread.run_sync(pairing)  # it waits for whoever writes to the workspace
     return Json({"token": token, "workspace": root.name})
 
 

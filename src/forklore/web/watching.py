@@ -56,6 +56,7 @@ class Watching:
         self._poll = poll
         self._observers: dict[Path, BaseObserver] = {}
         self._news: dict[Path, _News] = {}
+        self._lock = threading.Lock()
         service.events.on_first = self.begin
         service.events.on_last = self.end
 
@@ -76,18 +77,22 @@ class Watching:
                         observer.schedule(news, str(root / name), recursive=True)  # type: ignore[arg-type]  # it calls dispatch
                 observer.start()
             except OSError as error:  # as many folders as the system watches are watched already
+                observer.unschedule_all()
                 _log.info("changes are looked for every %s seconds (%s)", _LOOK_SECONDS, error)
                 continue
-            if self._news.get(root) is news:
-                self._observers[root] = observer
-            else:
-                observer.stop()
+            with self._lock:
+                wanted = self._news.get(root) is news
+                if wanted:
+                    self._observers[root] = observer
+            if not wanted:
+                observer.stop()  # the last listener has gone meanwhile
             return
 
     def end(self, root: Path) -> None:
         """Watch it no more."""
-        self._news.pop(root, None)
-        observer = self._observers.pop(root, None)
+        with self._lock:
+            self._news.pop(root, None)
+            observer = self._observers.pop(root, None)
         if observer is not None:
             threading.Thread(target=observer.stop, daemon=True).start()
 
@@ -96,8 +101,7 @@ class Watching:
             return
         places = {Path(path).relative_to(root).as_posix() for path in paths}
         told = await asyncio.to_thread(_named, root, places)
-        if any(place.startswith(f"{FOLDER}/") for place in places):
-            await asyncio.to_thread(self._service.tell_new_operations, root)
+        await asyncio.to_thread(self._service.tell_new_operations, root)  # their folder may be newer than we
         if told["chats"] or told["books"] or told["everything"]:
             self._service.events.publish(root, "changed", told)
         for chat in told["chats"][:_MOST_VERIFIED]:

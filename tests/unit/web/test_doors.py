@@ -39,12 +39,12 @@ def asked(
     return Doors(nowhere, house, access).judge(method, path, given, client)
 
 
-def preflight(access: Access) -> Visitor | Refusal:
-    return asked(access, "/api/undo", "OPTIONS", origin=TAVERN, access_control_request_method="POST")
+def preflight(access: Access, origin: str = TAVERN) -> Visitor | Refusal:
+    return asked(access, "/api/undo", "OPTIONS", origin=origin, access_control_request_method="POST")
 
 
 def session(access: Access, root: Path) -> str:
-    cookie = access.log_in(access.new_login(root), "me")
+    cookie = access.log_in(access.new_login(root))
     assert cookie is not None
     return f"other=1; {HOUSE.cookie}={cookie}"
 
@@ -84,10 +84,47 @@ def test_without_a_key_nothing_of_a_story_is_asked(access: Access, path: str, me
     assert refused(asked(access, path, method)) == "LOGIN_NEEDED"
 
 
+ODD_PATHS = (
+    "//api/overview", "///api/stories", "/./api/log", "/page/../api/stories", "/page//x", "/page/../server.py",
+    "/api//stories", "/login/../api/log", "/page\\x", "/page/\0", "//", "/api", "/anything", "/page",
+    "/loginx", "/API/log",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ODD_PATHS)
+def test_no_other_spelling_of_a_path_comes_in_without_a_key(access: Access, path: str) -> None:
+    assert refused(asked(access, path)) in {"NOT_FOUND", "LOGIN_NEEDED"}
+
+
+def test_a_page_that_may_be_paired_learns_why_it_is_refused(access: Access) -> None:
+    verdict = asked(access, "/api/stories", authorization="Bearer old", origin=TAVERN)
+    assert isinstance(verdict, Refusal)
+    assert (verdict.status, verdict.cors_origin) == (401, TAVERN)
+    verdict = asked(access, "/api/stories", authorization="Bearer old", origin="http://evil.example")
+    assert isinstance(verdict, Refusal)
+    assert (verdict.status, verdict.cors_origin) == (403, None)
+
+
+def test_a_foreign_page_cannot_embed_anything_nor_use_up_the_tries_of_this_machine(access: Access, root: Path) -> None:
+    for path in ("/login", "/", "/page/icon.svg", "/api/health"):
+        embedded = asked(access, path, sec_fetch_site="cross-site", sec_fetch_mode="no-cors")
+        assert refused(embedded) == "FOREIGN_ORIGIN"
+    followed = asked(access, "/login", sec_fetch_site="cross-site", sec_fetch_mode="navigate")
+    assert isinstance(followed, Visitor)
+    for _ in range(50):
+        assert access.log_in("guess") is None
+    assert access.log_in(access.new_login(root)) is not None
+
+
+def test_odd_cookies_of_other_programs_do_no_harm(access: Access, root: Path) -> None:
+    cookie = f'a={{"x": 1}}; foo[bar]=1; k=a b; {session(access, root)}; é=1'
+    assert asked(access, "/api/stories", cookie=cookie) == Visitor(root)
+
+
 def test_a_login_link_works_once(access: Access, root: Path) -> None:
     code = access.new_login(root)
-    assert access.log_in(code, "me") is not None
-    assert access.log_in(code, "me") is None
+    assert access.log_in(code) is not None
+    assert access.log_in(code) is None
 
 
 def test_the_cookie_opens_its_workspace_to_our_own_page(access: Access, root: Path) -> None:
@@ -98,8 +135,10 @@ def test_the_cookie_opens_its_workspace_to_our_own_page(access: Access, root: Pa
 
 def test_the_cookie_is_worth_nothing_to_a_page_of_somebody_else(access: Access, root: Path) -> None:
     cookie = session(access, root)
-    for origin in ("http://evil.example", "null", "http://127.0.0.1:8000", "https://127.0.0.1:7788"):
+    for origin in ("http://evil.example", "null", "http://[", "https://127.0.0.1.evil.example"):
         assert refused(asked(access, "/api/stories", cookie=cookie, origin=origin)) == "FOREIGN_ORIGIN"
+    for origin in ("http://127.0.0.1:8000", "https://127.0.0.1:7788"):  # they may be paired, but are not
+        assert refused(asked(access, "/api/stories", cookie=cookie, origin=origin)) == "LOGIN_NEEDED"
     for site in ("cross-site", "same-site"):
         verdict = asked(access, "/api/stories", cookie=cookie, sec_fetch_site=site)
         assert refused(verdict) == "FOREIGN_ORIGIN"
@@ -142,7 +181,8 @@ def test_a_paired_page_may_not_use_the_cookie_of_ours(access: Access, root: Path
 def test_before_it_is_paired_a_page_may_only_ask_to_be(access: Access) -> None:
     assert asked(access, "/api/health", origin=TAVERN) == Visitor(None, TAVERN)
     assert asked(access, "/api/pair", "POST", origin=TAVERN) == Visitor(None, TAVERN)
-    assert refused(asked(access, "/api/stories", origin=TAVERN)) == "FOREIGN_ORIGIN"
+    assert refused(asked(access, "/api/stories", origin=TAVERN)) == "LOGIN_NEEDED"
+    assert refused(asked(access, "/", origin=TAVERN)) == "LOGIN_NEEDED"
     assert refused(asked(access, "/api/pair", "POST", origin="http://evil.example")) == "FOREIGN_ORIGIN"
     house = House(7788, HOUSE.names, origins=frozenset({"https://my.tavern"}))
     assert asked(access, "/api/pair", "POST", house=house, origin="https://my.tavern") == Visitor(
@@ -151,9 +191,8 @@ def test_before_it_is_paired_a_page_may_only_ask_to_be(access: Access) -> None:
 
 
 def test_a_browser_may_ask_whether_it_may_ask(access: Access) -> None:
-    assert refused(preflight(access)) == "FOREIGN_ORIGIN"
-    access.pair(code="open-sesame", password=None, origin=TAVERN, client="me")
-    assert preflight(access) == Visitor(None, TAVERN)
+    assert preflight(access) == Visitor(None, TAVERN)  # so that it can learn that it is not paired
+    assert refused(preflight(access, "http://evil.example")) == "FOREIGN_ORIGIN"
 
 
 @pytest.mark.parametrize("length", [str(LARGEST_BODY + 1), "-1", "many", "1e9"])

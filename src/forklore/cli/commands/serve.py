@@ -46,7 +46,7 @@ def serve(
         browser=not no_browser,
         host=host,
         port=port,
-        password=os.environ.get("FORKLORE_PASSWORD"),
+        password=os.environ.get("FORKLORE_PASSWORD") or None,
         names=names,
         origins=origins,
         poll=poll,

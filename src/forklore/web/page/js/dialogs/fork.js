@@ -86,7 +86,7 @@ export function openForkDialog({ chat, kind, at }) {
 
   /** @param {Problem} problem */
   function offerWaiting(problem) {
-    const busy = blocking(problem).some((finding) => finding.code === "QUEUE_NOT_EMPTY");
+    const busy = onlyQueue(problem);
     whenReady.hidden = !busy;
     create.hidden = busy;
   }
@@ -167,7 +167,7 @@ export function openForkDialog({ chat, kind, at }) {
     if (signal.aborted) return;
     if (problem.code === "CANCELLED") return drawForm();
     fill(dialog.body, refusal(problem, kindMade), steps);
-    const busy = blocking(problem).some((finding) => finding.code === "QUEUE_NOT_EMPTY");
+    const busy = onlyQueue(problem);
     fill(dialog.foot, button(t("close"), dialog.close), button(t("fork.change"), drawForm, { icon: "back" }), busy ? whenReady : null);
     whenReady.hidden = !busy;
   }
@@ -198,6 +198,12 @@ function body(wish, wait) {
 /** @param {Problem} problem */
 function blocking(problem) {
   return problem.findings.filter((finding) => finding.severity === "error");
+}
+
+/** @param {Problem} problem @returns {boolean} whether waiting for the queue is all it takes */
+function onlyQueue(problem) {
+  const reasons = blocking(problem);
+  return reasons.length > 0 && reasons.every((finding) => finding.code === "QUEUE_NOT_EMPTY");
 }
 
 /**
