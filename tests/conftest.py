@@ -29,6 +29,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test touches the cache or the stories of the person who runs it."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("FORKLORE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        environment.setenv("FORKLORE_STATE", str(tmp_path_factory.mktemp("state")))
         environment.delenv("FORKLORE_DATA", raising=False)
         yield
 

@@ -93,6 +93,15 @@ def _new_operation_id() -> str:
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}-{os.urandom(2).hex()}"
 
 
+def state_folder() -> Path:
+    """Return where what belongs to this user and no workspace is kept."""
+    if given := os.environ.get("FORKLORE_STATE"):
+        return Path(given)
+    import platformdirs  # noqa: PLC0415
+
+    return Path(platformdirs.user_state_dir("forklore", appauthor=False))
+
+
 def _cache_folder() -> Path | None:
     if given := os.environ.get("FORKLORE_CACHE"):
         return Path(given)

@@ -85,6 +85,26 @@ def _is_code(root: Path, code: str) -> bool:
     return known is not None and hmac.compare_digest(known.encode(), code.encode(errors="surrogatepass"))
 
 
+def read_sessions(path: Path) -> dict[str, str]:
+    """Return the pages that are logged in, by the digest of their cookie; what cannot be read is logged out."""
+    try:
+        stored = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return {key: each for key, each in stored.items() if isinstance(each, str)} if isinstance(stored, dict) else {}
+
+
+def keep_sessions(path: Path, sessions: dict[str, str]) -> None:
+    """Keep them for the next start of the service; where that cannot be, people log in again."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(f"{path.name}.{os.getpid()}.new")
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(sessions, file)
+        os.replace(new, path)
+
+
 def _write(root: Path, tokens: Sequence[Token], disk: Disk) -> None:
     path = root / _TOKENS
     new = path.with_name(f"access.{os.getpid()}.new")

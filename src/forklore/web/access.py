@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from forklore.disk.access import Token, add_token, read_tokens, redeem_code
+from forklore.disk.access import Token, add_token, keep_sessions, read_sessions, read_tokens, redeem_code
 from forklore.errors import ForkloreError, Kind
 
 _CODES = 50  # login links that were not used yet
@@ -71,12 +71,13 @@ class Bucket:
 class Access:
     """The keys of one service; each opens one workspace."""
 
-    def __init__(self, roots: Sequence[Path], password: str | None = None) -> None:
-        """Guard the workspaces *roots*; a *password* opens the only one of them."""
+    def __init__(self, roots: Sequence[Path], password: str | None = None, kept: Path | None = None) -> None:
+        """Guard the workspaces *roots*; a *password* opens the only one, and logins outlive us in the file *kept*."""
         self.roots = tuple(roots)
         self._password = password
+        self._kept = kept
         self._codes: dict[str, Path] = {}
-        self._sessions: dict[str, Path] = {}
+        self._sessions: dict[str, str] = read_sessions(kept) if kept else {}
         self._wrong_codes = Bucket(_TRIES, _TRIES_PER_SECOND)
         self._wrong_passwords = Bucket(_TRIES, _TRIES_PER_SECOND)
         self.on_login: Callable[[Path], None] = lambda _root: None
@@ -112,18 +113,29 @@ class Access:
 
     def _new_session(self, root: Path) -> str:
         session = secrets.token_urlsafe(32)
-        self._sessions[_digest(session)] = root
+        self._sessions[self._key(session)] = str(root)
         while len(self._sessions) > _SESSIONS:
             del self._sessions[next(iter(self._sessions))]
+        self._keep()
         return session
 
     def log_out(self, session: str) -> None:
         """Forget a session."""
-        self._sessions.pop(_digest(session), None)
+        self._sessions.pop(self._key(session), None)
+        self._keep()
 
     def of_session(self, session: str) -> Path | None:
-        """Return the workspace that a session opens."""
-        return self._sessions.get(_digest(session))
+        """Return the workspace that a session opens, if it is one of those that are served."""
+        opened = self._sessions.get(self._key(session))
+        return next((root for root in self.roots if str(root) == opened), None)
+
+    def _key(self, session: str) -> str:
+        """Return what is kept of a session: another password makes every one worthless."""
+        return _digest(f"{session}\0{self._password or ''}")
+
+    def _keep(self) -> None:
+        if self._kept is not None:
+            keep_sessions(self._kept, self._sessions)
 
     # --- the extension --------------------------------------------------------------------------------------------
 

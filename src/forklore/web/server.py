@@ -15,6 +15,7 @@ from typing import Any
 
 import uvicorn
 
+from forklore.app.open import state_folder
 from forklore.disk.workspace import only_one
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.web.access import Access
@@ -89,7 +90,8 @@ def serve(
     if to_network:
         known |= {socket.gethostname().lower(), f"{socket.gethostname().lower()}.local"}
     house = House(port, frozenset(known), open_to_network=to_network, origins=frozenset(origins))
-    access, service = Access(roots, password), Service()
+    kept = state_folder() / f"sessions-{port}.json"
+    access, service = Access(roots, password, kept), Service()
     address = f"http://{_shown(host)}:{port}"
 
     def link(root: Path) -> str:

@@ -121,6 +121,22 @@ def test_odd_cookies_of_other_programs_do_no_harm(access: Access, root: Path) ->
     assert asked(access, "/api/stories", cookie=cookie) == Visitor(root)
 
 
+def test_a_page_stays_logged_in_when_the_service_is_started_again(root: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "state" / "sessions.json"
+    before = Access([root], kept=kept)
+    cookie = before.log_in(before.new_login(root))
+    assert cookie is not None
+    assert cookie not in kept.read_text()
+    assert kept.stat().st_mode & 0o077 == 0
+    assert Access([root], kept=kept).of_session(cookie) == root
+    assert Access([root], "a new password", kept=kept).of_session(cookie) is None
+    assert Access([tmp_path / "another"], kept=kept).of_session(cookie) is None
+    Access([root], kept=kept).log_out(cookie)
+    assert Access([root], kept=kept).of_session(cookie) is None
+    kept.write_text("[]")
+    assert Access([root], kept=kept).of_session(cookie) is None
+
+
 def test_a_login_link_works_once(access: Access, root: Path) -> None:
     code = access.new_login(root)
     assert access.log_in(code) is not None

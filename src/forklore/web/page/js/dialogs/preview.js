@@ -27,6 +27,7 @@ export function previewPart(preview) {
       [t("preview.versions.kept"), preview.versions_kept.join(", ")],
       [t("preview.versions.left"), preview.versions_left_out.join(", ")],
     ]),
+    shown.length ? h("p", { class: "quiet" }, t("preview.warned")) : null,
     ...shown.map((warning) => findingPart(warning)),
     carried.length ? more(many("preview.carried", carried.length), h("p", { class: "quiet" }, t("preview.carried.text")), keys(carried)) : null,
     left.length ? more(many("preview.left", left.length), h("p", { class: "quiet" }, t("preview.left.text")), keys(left)) : null,

@@ -74,7 +74,7 @@ export function showDoctor(place, _, signal) {
     const sure = await ask({ title: t("doctor.fix"), body: [h("p", null, t("doctor.fix.text")), h("p", null, t("doctor.fix.undo"))], action: t("doctor.fix") });
     if (!sure) return;
     const mended = await work(t("doctor.fixing"), (job) => change("doctor", { fix: true }, { job }));
-    if (mended) told(many("doctor.fixed", mended.fixed.length));
+    if (mended) told(mended.fixed.length ? many("doctor.fixed", mended.fixed.length) : t("doctor.fixed.none"));
   }
 
   /** @param {Examined} examined */
