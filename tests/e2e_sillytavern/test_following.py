@@ -66,6 +66,59 @@ class TestCommands:
         assert lore_in(page.send("Go on.")) == {"LORE-COMMON"}
 
 
+    def test_undo_changes_the_chat_that_points_to_the_fork_and_not_the_one_that_is_open(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        checkpoint = page.checkpoint(2)
+        branch = page.branch(2)
+        page.open_chat(checkpoint)
+        page.saved()
+        before = tavern.read_chat(checkpoint)
+        page.clear_toasts()
+
+        undo(page)
+        page.wait_for_toast("Taken back")
+        page.wait_for_chat(checkpoint)
+        page.saved()
+
+        assert not tavern.chat_path(branch).exists()
+        assert tavern.read_chat(checkpoint) == before
+        metadata, messages = tavern.read_chat(main)
+        assert messages[2]["extra"].get("branches", []) == []
+        assert metadata["auto_recap"]["checkpoint_lorebook_map"].keys() == {name_of(checkpoint)}
+
+    def test_undo_waits_for_no_message_and_a_fork_without_its_parent_stays(
+        self, page: Page, tavern: Tavern, model: Model, character: str
+    ) -> None:
+        main = begin(page, character)
+        branch = page.branch(2)
+        model.hold()
+        page.tab.fill("#send_textarea", "Are you there?")
+        page.tab.click("#send_but")
+        page.tab.wait_for_function("() => SillyTavern.getContext().chat.length === 4")
+        undo(page)
+        page.wait_for_toast("A message is being written")
+        model.release()
+        page.tab.wait_for_function("() => SillyTavern.getContext().chat.length === 5")
+        page.idle()
+        assert tavern.chat_path(branch).exists()
+
+        tavern.chat_path(main).rename(tavern.chat_path(main).with_suffix(".away"))
+        undo(page)
+        page.wait_for_toast("is not there any more")
+
+        assert page.address == branch
+        assert tavern.chat_path(branch).exists()
+        tavern.chat_path(main).with_suffix(".away").rename(tavern.chat_path(main))
+
+
+def undo(page: Page) -> None:
+    """Take the latest operation back with the command."""
+    page.run("void c.executeSlashCommandsWithOptions('/forklore-undo')")
+    page.choose("Take this back?", "Undo")
+
+
 class TestFollowing:
     def test_a_deleted_chat_leaves_a_book_that_is_offered_for_the_trash(
         self, page: Page, tavern: Tavern, character: str

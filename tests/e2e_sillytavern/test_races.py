@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 
@@ -116,6 +117,70 @@ class TestSwitching:
         assert tavern.books() == books
         assert tavern.chat_path(main).read_bytes() == before
 
+    def test_a_switch_while_the_books_are_read_writes_nothing_into_the_other_chat(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        other = page.branch(1)
+        page.open_chat(main)
+        before = {address: tavern.chat_path(address).read_bytes() for address in (main, other)}
+        page.run(
+            """(() => { const inner = window.fetch; let made = false; window.fetch = async (url, init) => {
+                if (made && !String(url).includes('/api/branch')) {
+                    window.fetch = inner;
+                    await SillyTavern.getContext().openCharacterChat(a);
+                }
+                const response = await inner(url, init);
+                made ||= String(url).endsWith('/api/branch') && init?.method === 'POST';
+                return response;
+            }; })()""",
+            name_of(other),
+        )
+
+        page.click(2, "branch")
+        page.wait_for_toast("CONTEXT_CHANGED")
+        page.saved()
+
+        assert page.address == other
+        assert "checkpoint_lorebook_map" not in (page.run("c.chatMetadata.auto_recap") or {})
+        assert tavern.chat_path(main).read_bytes() == before[main]
+        assert tavern.read_chat(other)[1] == [json.loads(line) for line in before[other].splitlines()[1:]]
+        assert sorted(tavern.chats_of(folder_of(main))) == sorted(before)
+
+
+class TestLost:
+    @pytest.mark.parametrize("is_cut", [False, True], ids=["no-answer", "half-an-answer"])
+    def test_a_fork_whose_answer_is_lost_is_found_and_never_made_twice(
+        self, is_cut: bool, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        page.run("(() => { c.extensionSettings.forklore.whenAway = 'allow'; })()")
+        page.run(
+            """(() => { const inner = window.fetch; window.fetch = async (url, init) => {
+                const response = await inner(url, init);
+                if (String(url).endsWith('/api/branch') && init?.method === 'POST') {
+                    window.fetch = inner;
+                    if (!a) throw new TypeError('Failed to fetch');
+                    return new Response((await response.text()).slice(0, 40), { status: 200 });
+                }
+                return response;
+            }; })()""",
+            is_cut,
+        )
+
+        page.click(2, "branch")
+        page.wait_for_toast("broke off while the fork")
+        page.wait_for_toast("was made although")
+        page.run("(() => { c.extensionSettings.forklore.whenAway = 'refuse'; })()")
+
+        assert page.address == main
+        (fork,) = [address for address in tavern.chats_of(folder_of(main)) if address != main]
+        assert operations_about(tavern, fork) == ["branch"]
+        metadata, messages = tavern.read_chat(main)
+        assert messages[2]["extra"]["branches"] == [name_of(fork)]
+        assert metadata["auto_recap"]["checkpoint_lorebook_map"].keys() == {name_of(fork)}
+        page.wait_for_state("connected")
+
 
 class TestTwoTabs:
     def test_a_stale_tab_does_not_overwrite_what_the_other_has_written(
@@ -177,6 +242,31 @@ class TestSaving:
         assert tavern.read_chat(main)[0]["auto_recap"]["checkpoint_lorebook_map"].keys() == {
             name_of(fork) for fork in forks
         }
+
+
+    def test_a_message_that_comes_during_a_save_is_no_change_of_another_tab(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        page.run_with_modules(
+            """(async () => {
+                const inner = window.fetch;
+                window.fetch = (url, init) => {
+                    const response = inner(url, init);
+                    if (String(url) === '/api/chats/save') {
+                        window.fetch = inner;
+                        c.chat.push({ ...structuredClone(c.chat[1]), mes: 'Meanwhile', send_date: '2030-01-01' });
+                    }
+                    return response;
+                };
+                await S.saveChatConditional();
+                await S.printMessages();
+            })()"""
+        )
+
+        page.branch(2)
+
+        assert [message["mes"] for message in tavern.read_chat(main)[1]][3] == "Meanwhile"
 
 
 class TestKilled:

@@ -109,6 +109,8 @@ export async function ask(method, path, { query = {}, body, job, timeout = ASK_M
     }
     /** @type {Response} */
     let response;
+    /** @type {any} */
+    let answer;
     try {
         response = await fetch(url, {
             method,
@@ -118,6 +120,8 @@ export async function ask(method, path, { query = {}, body, job, timeout = ASK_M
             credentials: 'omit',
             cache: 'no-store',
         });
+        // An answer that breaks off is no answer, whatever its status was.
+        answer = await response.json().catch((error) => (response.ok ? Promise.reject(error) : {}));
     } catch (error) {
         if (error instanceof DOMException && error.name === 'TimeoutError') {
             throw new Problem({ code: 'TIMEOUT', kind: 'busy', detail: 'The service did not answer in time.' });
@@ -125,7 +129,6 @@ export async function ask(method, path, { query = {}, body, job, timeout = ASK_M
         become('away');
         throw new Away('away');
     }
-    const answer = await response.json().catch(() => ({}));
     if (response.ok) {
         return answer;
     }

@@ -49,16 +49,20 @@ async function saving(send, path, body) {
     const isGroup = path.includes('/group/');
     const name = typeof body === 'string' ? nameIn(body, isGroup) : null;
     const chat = st.openChat();
-    const own = chat !== null && (name === chat.name || name === null) && isGroup === Boolean(chat.groupId);
+    const isOfOpen = name === null ? st.isSaving() : name === chat?.name;
+    const own = chat !== null && isOfOpen && isGroup === Boolean(chat.groupId);
+    const sent = st.inMemory(); // a message may come while it is being written
     const response = await send();
     if (!response.ok) {
         return response;
     }
     if (own && st.isStillOpen(chat)) {
         st.onDisk.saves += 1;
-        st.noteOnDisk();
+        st.noteOnDisk(sent);
+    } else if (name === null) {
+        st.forgetOnDisk();
     }
-    if (!own && name !== null && typeof body === 'string' && !isMaking()) {
+    if (!own && name !== null && typeof body === 'string' && !isMaking(name)) {
         await isolateIfFork({ name, groupId: groupOf(name, isGroup), metadata: metadataIn(body) }, isGroup, chat);
     }
     return response;
@@ -126,7 +130,7 @@ export async function isolateQuietly(address, name) {
 /** @param {{chatId: string}} told */
 async function onPromptsSaved({ chatId }) {
     const chat = st.openChat();
-    if (!chat || isMaking()) {
+    if (!chat || isMaking(chatId)) {
         return;
     }
     if (chatId === chat.name) {

@@ -2,6 +2,7 @@
 import * as api from './api.js';
 import { makeFork } from './creating.js';
 import { choose, element, heading, notice, showProblem } from './dialogs.js';
+import { editOnDisk, refuseWhileGenerating } from './editing.js';
 import { onChatChanged } from './opening.js';
 import * as st from './sillytavern.js';
 import { t } from './strings.js';
@@ -120,22 +121,49 @@ async function undo() {
         return '';
     }
     const isFork = latest.kind === 'checkpoint' || latest.kind === 'branch';
-    const name = latest.chat.slice(latest.chat.indexOf('/') + 1);
-    const chat = chatOrStop();
-    if (isFork && chat.address === latest.chat) {
-        await st.openByName(st.context().chatMetadata.main_chat, chat.groupId);
-    }
-    const book = st.context().chatMetadata.world_info;
-    await st.saveChat();
-    const undone = await api.change('undo', { operation: latest.id, leave_parent: isFork });
-    if (isFork) {
-        await st.forget(name, chat.groupId);
-    }
-    await st.refreshBooks(book);
-    if (!isFork) {
-        await st.reloadChat();
-    }
+    const undone = await (isFork ? undoFork(latest) : editOnDisk(chatOrStop(), () => takeBack(latest.id, false)));
     notice('success', t('undone', { what }));
     onChatChanged();
     return JSON.stringify(undone);
+}
+
+/** @param {string} operation @param {boolean} leaveParent */
+const takeBack = (operation, leaveParent) => api.change('undo', { operation, leave_parent: leaveParent });
+
+/**
+ * Take a fork back. What points to it is taken out by the page if the parent is open, else by the service.
+ * @param {{id: string, chat: string}} latest
+ */
+async function undoFork({ id, chat: fork }) {
+    refuseWhileGenerating();
+    const shown = await api.look('show', { chat: fork }).catch(ifNotThere);
+    const [folder, name] = [fork.slice(0, fork.indexOf('/')), fork.slice(fork.indexOf('/') + 1)];
+    const groupId = folder.startsWith('group:') ? folder.slice('group:'.length) : null;
+    if (chatOrStop().address === fork) {
+        await openParent(shown?.parent ?? '', groupId);
+    }
+    const chat = chatOrStop();
+    return editOnDisk(chat, async () => {
+        const isParentOpen = chat.address === shown?.parent;
+        const undone = await takeBack(id, isParentOpen);
+        await (isParentOpen ? st.forget(name, groupId) : st.unlist(name, groupId));
+        return undone;
+    });
+}
+
+/** A fork cannot be taken away while it is open: SillyTavern would write it again. @param {string} parent @param {string | null} groupId */
+async function openParent(parent, groupId) {
+    const name = parent.slice(parent.indexOf('/') + 1);
+    if (!parent || !(await st.chatNames()).includes(name)) {
+        throw new api.Problem({ code: 'PARENT_MISSING', detail: t('parent_gone', { name }), action: t('open_another') });
+    }
+    await st.openByName(name, groupId);
+}
+
+/** @param {unknown} error */
+function ifNotThere(error) {
+    if (error instanceof api.Problem && error.kind === 'not_found') {
+        return null;
+    }
+    throw error;
 }

@@ -17,12 +17,16 @@ import { ofKind, t } from './strings.js';
 
 const TRIES = 3;
 const FORK_MS = 600_000;
+const ASK_AGAIN_MS = 5_000;
+const CLOCKS_DIFFER_MS = 60_000;
 
 let busy = false;
 let native = false;
+/** The fork that the page is about to point to. */
+let making = '';
 
-/** Whether a fork is being made by us: what happens in the page meanwhile is our own doing. */
-export const isMaking = () => busy;
+/** Whether this is the fork we are making: what the page does with it is our own doing. @param {string} name */
+export const isMaking = (name) => name === making;
 
 /** Whether SillyTavern is making one for us, since the service is away: the user has been warned. */
 export const isMakingNatively = () => native;
@@ -38,25 +42,24 @@ export async function makeFork(wanted) {
         return null;
     }
     busy = true;
-    /** @type {unknown} */
-    let failure;
+    const place = { chat: st.openChat(), message: st.context().chat[wanted.at] };
     try {
-        return await make(wanted);
+        return await make(wanted, place.chat, place.message);
     } catch (error) {
-        failure = error;
+        if (error instanceof api.Away) {
+            return await withoutService(wanted, place, error.state);
+        }
+        tellFailure(error, wanted.kind);
+        return null;
     } finally {
         busy = false;
+        making = '';
     }
-    if (failure instanceof api.Away) {
-        return withoutService(wanted, failure.state);
-    }
-    tellFailure(failure, wanted);
-    return null;
 }
 
-/** @param {unknown} error @param {Wanted} wanted */
-function tellFailure(error, wanted) {
-    const title = ofKind('title', wanted.kind);
+/** @param {unknown} error @param {Kind} kind */
+function tellFailure(error, kind) {
+    const title = ofKind('title', kind);
     if (error instanceof Stopped) {
         if (error.message) {
             notice('warning', error.message, title);
@@ -72,32 +75,63 @@ function tellFailure(error, wanted) {
 /** Nothing is made, and it was said why. */
 class Stopped extends Error {}
 
+/** The service was asked for a fork and its answer did not arrive: it may have made it. */
+class Lost extends Error {
+    /** @param {string} job */
+    constructor(job) {
+        super(job);
+        this.job = job;
+    }
+}
+
 /**
- * What becomes of a fork while nobody can isolate it.
+ * Where the message is now; the chat may have been switched, or messages before it deleted.
+ * @param {st.OpenChat | null} chat
+ * @param {any} message
+ * @returns {number}
+ */
+function placeOf(chat, message) {
+    const at = st.context().chat.indexOf(message);
+    if (!st.isStillOpen(chat) || at < 0) {
+        throw new Stopped(t('switched'));
+    }
+    return at;
+}
+
+/**
+ * What becomes of a fork while nobody can isolate it. The service was not asked to make it.
  * @param {Wanted} wanted
+ * @param {{chat: st.OpenChat | null, message: any}} place
  * @param {api.State} state
  * @returns {Promise<string | null>}
  */
-async function withoutService({ kind, at, name, swipe }, state) {
+async function withoutService({ kind, name, swipe }, place, state) {
     api.connect();
     if (settings().whenAway !== 'allow') {
         notice('error', state === 'unpaired' ? t('unpaired_said') : t('away_refused'), ofKind('title', kind));
         return null;
     }
-    notice('warning', t('away_allowed'), ofKind('title', kind));
     native = true;
     try {
+        const at = placeOf(place.chat, place.message);
+        notice('warning', t('away_allowed'), ofKind('title', kind));
         return await (kind === 'checkpoint' ? st.native.checkpoint(at, name) : st.native.branch(at, swipe));
+    } catch (error) {
+        tellFailure(error, kind);
+        return null;
     } finally {
         native = false;
     }
 }
 
-/** @param {Wanted} wanted @returns {Promise<string | null>} */
-async function make(wanted) {
+/**
+ * @param {Wanted} wanted
+ * @param {st.OpenChat | null} chat
+ * @param {any} message
+ * @returns {Promise<string | null>}
+ */
+async function make(wanted, chat, message) {
     const { kind, at } = wanted;
-    const chat = st.openChat();
-    const message = st.context().chat[at];
     if (!chat) {
         throw new Stopped(t('no_chat'));
     }
@@ -185,20 +219,26 @@ async function chosenName({ at, name }, chat, message) {
  * @param {Steps} steps
  * @returns {Promise<string | null>}
  */
-async function carryOut({ kind, at, name, swipe }, chat, message, steps) {
-    const body = { chat: chat.address, at, leave_parent: true, ...(kind === 'checkpoint' ? { name } : { swipe }) };
-    const made = await madeByService(kind, body, steps);
-    const fork = made.chat.slice(made.chat.indexOf('/') + 1);
-    const number = st.context().chat.indexOf(message);
-    if (!st.isStillOpen(chat) || number < 0) {
-        return takeBack(made, fork, kind);
+async function carryOut({ kind, name, swipe }, chat, message, steps) {
+    const started = Date.now();
+    const more = kind === 'checkpoint' ? { name } : { swipe };
+    const bodyNow = () => ({ chat: chat.address, at: placeOf(chat, message), leave_parent: true, ...more });
+    /** @type {any} */
+    let made;
+    try {
+        made = await madeByService(kind, bodyNow, steps);
+    } catch (error) {
+        if (!(error instanceof Lost)) {
+            throw error;
+        }
+        notice('warning', t('lost'), ofKind('title', kind));
+        void settle(kind, chat, message, error.job, started);
+        return null;
     }
-    await st.refreshBooks(made.lorebook);
-    const saved = await st.pointTo({ kind, name: fork, lorebook: made.lorebook, groupId: chat.groupId }, message);
-    if (!saved) {
-        notice('warning', t('link_pending'), ofKind('title', kind));
+    const fork = await pointTo(made, kind, chat, message);
+    if (fork === null) {
+        return null;
     }
-    await st.passOn(chat.name, fork);
     if (kind === 'branch' && st.isStillOpen(chat)) {
         await st.openByName(fork, chat.groupId);
     }
@@ -210,23 +250,54 @@ async function carryOut({ kind, at, name, swipe }, chat, message, steps) {
 }
 
 /**
+ * Let the parent, which is open, point to a fork that was made; a fork that it cannot point to is taken back.
+ * @param {{chat: string, at: number, lorebook: string | null, operation: string}} made
  * @param {Kind} kind
- * @param {any} body
+ * @param {st.OpenChat} chat
+ * @param {any} message
+ * @returns {Promise<string | null>} the name of the fork, null when it was taken back
+ */
+async function pointTo(made, kind, chat, message) {
+    const fork = made.chat.slice(made.chat.indexOf('/') + 1);
+    making = fork;
+    await st.refreshBooks(made.lorebook);
+    // Nothing may be waited for between this look and what is written into the open chat.
+    if (!st.isStillOpen(chat) || st.context().chat.indexOf(message) !== made.at) {
+        return takeBack(made, fork, kind, chat);
+    }
+    const saved = await st.pointTo({ kind, name: fork, lorebook: made.lorebook, groupId: chat.groupId }, message);
+    if (!st.isStillOpen(chat)) {
+        return saved ? fork : takeBack(made, fork, kind, chat);
+    }
+    if (!saved) {
+        notice('warning', t('link_pending'), ofKind('title', kind));
+    }
+    await st.passOn(chat.name, fork);
+    return fork;
+}
+
+/**
+ * @param {Kind} kind
+ * @param {() => any} bodyNow
  * @param {Steps} steps
  * @returns {Promise<any>}
  */
-async function madeByService(kind, body, steps) {
+async function madeByService(kind, bodyNow, steps) {
     for (let attempt = 1; ; attempt += 1) {
         const job = crypto.randomUUID?.() ?? `job-${Date.now()}-${attempt}`;
         const stop = api.on('progress', (progress) => progress.job === job && steps.tell(progress));
         steps.cancel = () => void api.ask('DELETE', `jobs/${job}`).catch(() => {});
         try {
-            return await api.change(kind, body, { job, timeout: FORK_MS });
+            return await api.change(kind, bodyNow(), { job, timeout: FORK_MS });
         } catch (error) {
-            // SillyTavern saved in between: what it wrote has to be in the fork.
+            const isTooLate = error instanceof api.Problem && error.code === 'TIMEOUT';
+            if (isTooLate || (error instanceof api.Away && error.state === 'away')) {
+                throw new Lost(job);
+            }
             if (error instanceof api.Problem && error.code === 'CANCELLED') {
                 throw new Stopped(t('cancelled'));
             }
+            // SillyTavern saved in between: what it wrote has to be in the fork.
             if (!(error instanceof api.Problem) || error.code !== 'CONTEXT_CHANGED' || attempt >= TRIES) {
                 throw error;
             }
@@ -239,14 +310,16 @@ async function madeByService(kind, body, steps) {
 }
 
 /**
- * @param {any} made
+ * @param {{operation: string}} made
  * @param {string} fork
  * @param {Kind} kind
+ * @param {st.OpenChat} chat
  * @returns {Promise<null>}
  */
-async function takeBack(made, fork, kind) {
+async function takeBack(made, fork, kind, chat) {
     try {
-        await api.change('undo', { operation: made.operation, leave_parent: true });
+        await api.change('undo', { operation: made.operation, leave_parent: st.isStillOpen(chat) });
+        await st.unlist(fork, chat.groupId);
         notice('warning', `${t('context_changed')} (CONTEXT_CHANGED)`, ofKind('title', kind));
     } catch (error) {
         console.error('[Forklore]', error);
@@ -265,9 +338,88 @@ function tellWarnings(warnings, kind) {
     }
 }
 
+// --- lost ---------------------------------------------------------------------------------------------------------
+
+/**
+ * Stop a fork whose answer was lost, or find it when it was made: then the parent points to it, or it is taken back.
+ * @param {Kind} kind
+ * @param {st.OpenChat} chat
+ * @param {any} message
+ * @param {string} job
+ * @param {number} started
+ */
+async function settle(kind, chat, message, job, started) {
+    for (;;) {
+        try {
+            if (await hasEnded(job)) {
+                const made = await madeMeanwhile(kind, chat, message, started);
+                const fork = made && (await pointTo(made, kind, chat, sameAs(message, made.at)));
+                if (fork) {
+                    notice('success', t('lost_found', { name: fork }), ofKind('title', kind));
+                } else if (!made) {
+                    notice('info', t('lost_not_made'), ofKind('title', kind));
+                }
+                return;
+            }
+        } catch (error) {
+            if (!(error instanceof api.Away)) {
+                tellFailure(error, kind);
+                return;
+            }
+        }
+        await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+    }
+}
+
+/** The message as it is now, if the chat was read anew meanwhile. @param {any} message @param {number} at */
+function sameAs(message, at) {
+    const there = st.context().chat[at];
+    return there?.send_date === message.send_date && there?.mes === message.mes ? there : message;
+}
+
+/** Cancel a job. @param {string} job @returns {Promise<boolean>} whether it goes on no more */
+async function hasEnded(job) {
+    try {
+        await api.ask('DELETE', `jobs/${job}`);
+        return false;
+    } catch (error) {
+        if (error instanceof api.Problem && error.kind === 'not_found') {
+            return true;
+        }
+        throw error;
+    }
+}
+
+/**
+ * The fork that was made at a message, and that nobody points to yet.
+ * @param {Kind} kind
+ * @param {st.OpenChat} chat
+ * @param {any} message
+ * @param {number} started
+ * @returns {Promise<{chat: string, at: number, lorebook: string | null, operation: string} | null>}
+ */
+async function madeMeanwhile(kind, chat, message, started) {
+    const linked = [message.extra?.bookmark_link, ...(message.extra?.branches ?? [])];
+    const folder = chat.address.slice(0, chat.address.indexOf('/') + 1);
+    for (const each of (await api.look('log')).operations) {
+        const isOfThen = Date.parse(each.when) >= started - CLOCKS_DIFFER_MS;
+        const isNew = !each.undone && each.chat.startsWith(folder) && !linked.includes(each.chat.slice(folder.length));
+        if (each.kind === kind && isOfThen && isNew) {
+            const shown = await api.look('show', { chat: each.chat });
+            if (shown.parent === chat.address) {
+                return { chat: each.chat, at: shown.at, lorebook: shown.lorebook, operation: each.id };
+            }
+        }
+    }
+    return null;
+}
+
 // --- when ready --------------------------------------------------------------------------------------------------
 
 const LOOK_EVERY_MS = 1_000;
+
+/** What is waited for already. @type {Set<{kind: Kind, message: any}>} */
+const waits = new Set();
 
 /**
  * Watch the queue, and make the fork when it is idle. The user can go on reading, and cancel it.
@@ -276,6 +428,12 @@ const LOOK_EVERY_MS = 1_000;
  * @param {any} message
  */
 async function createWhenReady(wanted, chat, message) {
+    if ([...waits].some((each) => each.kind === wanted.kind && each.message === message)) {
+        notice('info', t('waiting_already'), ofKind('title', wanted.kind));
+        return;
+    }
+    const wait = { kind: wanted.kind, message };
+    waits.add(wait);
     const list = element('div', 'forklore-details');
     const cancel = element('div', 'menu_button', t('cancel'));
     const box = element('div', 'forklore-waiting', element('strong', '', t('waiting')), list, cancel);
@@ -291,16 +449,17 @@ async function createWhenReady(wanted, chat, message) {
                 return;
             }
             const queue = await api.look('queue', { chat: chat.address });
-            if (queue.idle && !st.isGenerating()) {
+            if (queue.idle && !st.isGenerating() && !busy) {
                 break;
             }
             showQueue(list, queue.operations);
             await soon(() => !wanting);
         }
     } catch (error) {
-        tellFailure(error instanceof api.Away ? new Stopped(t('away_said')) : error, wanted);
+        tellFailure(error instanceof api.Away ? new Stopped(t('away_said')) : error, wanted.kind);
         return;
     } finally {
+        waits.delete(wait);
         box.remove();
     }
     const at = st.context().chat.indexOf(message);

@@ -118,6 +118,23 @@ export function showProblem(problem, title) {
     notice('error', [problem.message, problem.action && `→ ${problem.action}`, problem.code].filter(Boolean).join('\n'), title);
 }
 
+/**
+ * Keep hands off the page for a moment.
+ * @param {string} text
+ * @returns {() => void} what lets them on again
+ */
+export function curtain(text) {
+    const dialog = /** @type {HTMLDialogElement} */ (element('dialog', 'forklore-curtain', text));
+    dialog.addEventListener('cancel', (event) => event.preventDefault());
+    dialog.addEventListener('keydown', (event) => event.stopPropagation());
+    document.body.append(dialog);
+    dialog.showModal();
+    return () => {
+        dialog.close();
+        dialog.remove();
+    };
+}
+
 /** The four steps of a fork, in front of everything: nothing can be sent or switched meanwhile. */
 export class Steps {
     /** @param {Kind} kind */

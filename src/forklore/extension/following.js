@@ -2,6 +2,7 @@
 import * as api from './api.js';
 import { isolateQuietly } from './catching.js';
 import { choose, element, heading, notice, showProblem } from './dialogs.js';
+import { editOnDisk } from './editing.js';
 import { onChatChanged, repair } from './opening.js';
 import * as st from './sillytavern.js';
 import { t } from './strings.js';
@@ -80,28 +81,29 @@ async function onDeleted() {
 
 /** A chat was renamed: whatever names it follows. SillyTavern itself follows in its card or group alone. */
 async function onRenamed() {
+    const chat = st.openChat();
     try {
-        if (!(await st.saveChat())) {
-            return;
-        }
-        let count = 0;
-        for (const finding of (await api.look('doctor')).findings) {
-            const name = ['follow-rename', 'take-over'].find((each) => finding.repairs.includes(each));
-            const isOpen = finding.chat === st.openChat()?.address;
-            if (finding.chat && name && (name === 'follow-rename' || isOpen)) {
-                count += await api.change('repair', { chat: finding.chat, code: finding.code, with: name }).then(
-                    () => 1,
-                    alreadyDone,
-                );
-            }
-        }
+        const count = chat ? await editOnDisk(chat, followRenames) : 0;
         if (count) {
-            await st.reloadChat();
             notice('success', t('renamed', { count }));
         }
     } catch (error) {
         report(error);
     }
+}
+
+/** @returns {Promise<number>} in how many places a new name was followed */
+async function followRenames() {
+    let count = 0;
+    for (const finding of (await api.look('doctor')).findings) {
+        const name = ['follow-rename', 'take-over'].find((each) => finding.repairs.includes(each));
+        const isOpen = finding.chat === st.openChat()?.address;
+        if (finding.chat && name && (name === 'follow-rename' || isOpen)) {
+            const wanted = { chat: finding.chat, code: finding.code, with: name };
+            count += await api.change('repair', wanted).then(() => 1, alreadyDone);
+        }
+    }
+    return count;
 }
 
 /** One rename can be found in several places, and following it in one may have mended the others. @param {unknown} error */

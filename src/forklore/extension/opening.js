@@ -1,6 +1,7 @@
 /** Opening a chat: it is verified, the user hears what it is, and what can be done about what is wrong. */
 import * as api from './api.js';
 import { choose, element, findingElement, heading, notice, showProblem } from './dialogs.js';
+import { editOnDisk } from './editing.js';
 import { remembered, settings } from './settings.js';
 import * as st from './sillytavern.js';
 import { ofKind, t } from './strings.js';
@@ -193,21 +194,11 @@ async function offeredRepairs(chat, finding) {
  * @param {string} does
  */
 async function repair(chat, code, name, does) {
-    if (!(await st.saveChat())) {
-        notice('error', t('not_saved'));
-        return;
-    }
-    const book = st.context().chatMetadata.world_info;
-    if (name === 'isolate' || name === 'share') {
-        await api.change('isolate', { chat: chat.address, share: name === 'share' }, { timeout: 120_000 });
-    } else {
-        await api.change('repair', { chat: chat.address, code, with: name }, { timeout: 120_000 });
-    }
-    await st.refreshBooks(book);
-    if (st.isStillOpen(chat)) {
-        await st.reloadChat();
-        await st.refreshBooks(st.context().chatMetadata.world_info);
-    }
+    await editOnDisk(chat, () =>
+        name === 'isolate' || name === 'share'
+            ? api.change('isolate', { chat: chat.address, share: name === 'share' }, { timeout: 120_000 })
+            : api.change('repair', { chat: chat.address, code, with: name }, { timeout: 120_000 }),
+    );
     notice('success', t('repaired', { what: does }));
     verified.delete(chat.address);
     await verifyOpen({ anew: true });

@@ -70,25 +70,34 @@ export async function until(holds, milliseconds) {
 /** What the page has last read from, or written to, the file of the open chat. */
 export const onDisk = { address: '', messages: 0, last: '', saves: 0 };
 
-/** Note that memory and file of the open chat agree now. */
-export function noteOnDisk() {
+/** What the page has of the open chat now. */
+export function inMemory() {
     const { chat } = context();
-    onDisk.address = openChat()?.address ?? '';
-    onDisk.messages = chat.length;
-    onDisk.last = String(chat.at(-1)?.send_date ?? '');
+    return { address: openChat()?.address ?? '', messages: chat.length, last: String(chat.at(-1)?.send_date ?? '') };
 }
 
+/** Note what is in the file of the open chat: what the page has now, or had when it was sent. */
+export const noteOnDisk = (there = inMemory()) => Object.assign(onDisk, there);
+
+/** Nobody knows what is in the file: something was written that could not be read. */
+export const forgetOnDisk = () => noteOnDisk({ address: '', messages: 0, last: '' });
+
+/** Whether SillyTavern is saving the chat that is open, and not another one. */
+export const isSaving = () => script.isChatSaving;
+
 /**
- * Save the open chat.
+ * Save the open chat. If another one is opened before its turn has come, nothing is saved.
  * @returns {Promise<boolean>} whether the server took it
  */
 export async function saveChat() {
-    if (!(await until(() => !script.isChatSaving, 30_000))) {
+    const open = openChat();
+    const first = context().chat[0]; // a chat that is being left is emptied before its name goes
+    if (!(await until(() => !script.isChatSaving, 30_000)) || !isStillOpen(open) || context().chat[0] !== first) {
         return false;
     }
     const before = onDisk.saves;
     await script.saveChatConditional();
-    return onDisk.saves > before;
+    return onDisk.saves > before && isStillOpen(open);
 }
 
 /** Read the open chat anew from its file. */
@@ -121,6 +130,7 @@ export async function refreshBooks(...names) {
 
 /**
  * Make the open chat point to a fork: link, map and group entry, all in memory, then saved as SillyTavern saves.
+ * Link and map are there before anything is waited for.
  * @param {{kind: string, name: string, lorebook: string | null, groupId: string | null}} fork
  * @param {any} message the message it was made at
  * @returns {Promise<boolean>} whether it was saved
@@ -142,15 +152,15 @@ export async function pointTo({ kind, name, lorebook, groupId }, message) {
             map[name] = lorebook;
         }
     }
+    if (kind === 'checkpoint') {
+        bookmarks.updateBookmarkDisplay($(`#chat .mes[mesid="${chat.indexOf(message)}"]`), name);
+    }
     const group = groups.find((/** @type {any} */ each) => each.id === groupId);
     if (group && !group.chats.includes(name)) {
         group.chats.push(name);
         await groupChats.editGroup(group.id, true, false);
     }
-    if (kind === 'checkpoint') {
-        bookmarks.updateBookmarkDisplay($(`#chat .mes[mesid="${chat.indexOf(message)}"]`), name);
-    }
-    return saveChat();
+    return chat.includes(message) && saveChat();
 }
 
 /**
@@ -159,7 +169,7 @@ export async function pointTo({ kind, name, lorebook, groupId }, message) {
  * @param {string | null} groupId
  */
 export async function forget(name, groupId) {
-    const { chat, chatMetadata, groups } = context();
+    const { chat, chatMetadata } = context();
     for (const message of chat) {
         for (const extra of [message.extra, ...(message.swipe_info ?? []).map((/** @type {any} */ each) => each?.extra)]) {
             if (extra?.bookmark_link === name) {
@@ -171,17 +181,21 @@ export async function forget(name, groupId) {
         }
     }
     delete chatMetadata.auto_recap?.checkpoint_lorebook_map?.[name];
-    const group = groups.find((/** @type {any} */ each) => each.id === groupId);
+    await unlist(name, groupId);
+    await saveChat();
+}
+
+/**
+ * Take a chat that is no more out of its group; the page has the groups in memory and would write it back.
+ * @param {string} name
+ * @param {string | null} groupId
+ */
+export async function unlist(name, groupId) {
+    const group = context().groups.find((/** @type {any} */ each) => each.id === groupId);
     if (group?.chats.includes(name)) {
         group.chats.splice(group.chats.indexOf(name), 1);
         await groupChats.editGroup(group.id, true, false);
     }
-    await saveChat();
-    document.querySelectorAll('#chat .mes').forEach((element) => {
-        if (element.getAttribute('bookmark_link') === name) {
-            element.removeAttribute('bookmark_link');
-        }
-    });
 }
 
 /** The settings that ST-Auto-Recap keeps for each chat, by the chat's name. */
