@@ -65,7 +65,6 @@ class TestCommands:
         assert metadata["auto_recap"]["checkpoint_lorebook_map"] == {}
         assert lore_in(page.send("Go on.")) == {"LORE-COMMON"}
 
-
     def test_undo_changes_the_chat_that_points_to_the_fork_and_not_the_one_that_is_open(
         self, page: Page, tavern: Tavern, character: str
     ) -> None:
