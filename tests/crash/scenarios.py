@@ -27,6 +27,9 @@ BOOK = "z-AutoLB-Mira"
 BRANCH_NAME = f"{NAME} - Branch #1"
 BRANCH = f"Mira/{BRANCH_NAME}"
 """A branch that SillyTavern made."""
+COPY_NAME = f"{NAME} imported"
+COPY = f"Mira/{COPY_NAME}"
+"""A copy of the main chat."""
 
 Files = dict[str, bytes]
 
@@ -76,6 +79,16 @@ def write_forked_story(root: Path) -> None:
         "Elsewhere", taken=stories.FIRST_MOMENT + 10, made=[branch.learn("character-Stranger", "He knocks.")]
     )
     branch.write()
+
+
+def write_copied_story(root: Path) -> None:
+    """Write the first story with a copy that was imported, and that has gone on in the same lorebook as the story."""
+    write_story(root)
+    OpenChat(root, CHAT).import_again(COPY_NAME)
+    for chat, number in ((OpenChat(root, CHAT), 20), (OpenChat(root, COPY), 21)):
+        chat.say(f"The way of {number},", "and what comes of it.")
+        chat.end_scene(f"{number}", taken=stories.FIRST_MOMENT + number, made=[chat.learn(f"character-{number}", "!")])
+        chat.write()
 
 
 def save(path: Path, content: bytes) -> None:
@@ -193,6 +206,11 @@ def isolate(forklore: Forklore) -> object:
     return forklore.isolate(BRANCH)
 
 
+def isolate_copy(forklore: Forklore) -> object:
+    """Give the copy of the main chat a lorebook of its own."""
+    return forklore.isolate(COPY)
+
+
 def share(forklore: Forklore) -> object:
     """Declare the lorebook of that branch shared on purpose."""
     return forklore.isolate(BRANCH, share=True)
@@ -225,6 +243,8 @@ SCENARIOS = (
     Scenario("isolate", isolate, write=write_forked_story),
     Scenario("undo-of-isolate", undo_latest, (isolate,), write_forked_story),
     Scenario("redo-of-isolate", redo_latest, (isolate, undo_latest), write_forked_story),
+    Scenario("isolate-copy", isolate_copy, write=write_copied_story),
+    Scenario("undo-of-isolate-copy", undo_latest, (isolate_copy,), write_copied_story),
     Scenario("share", share, write=write_forked_story),
 )
 

@@ -108,3 +108,16 @@ def test_contamination_as_json(legacy: Path) -> None:
         "produced_by": [{"chat": MAREN, "confidence": "certain", "because": because}],
         "goes_to": [MAREN],
     }
+
+
+def test_isolate_a_copy_of_a_main_chat(legacy: Path) -> None:
+    main = legacy / f"chats/{MAREN}.jsonl"
+    main.with_name(f"{main.stem} imported.jsonl").write_bytes(main.read_bytes())
+
+    done = run("isolate", f"{MAREN} imported", "--data", legacy)
+
+    assert done.code == 0
+    assert "Isolated: " in done.out
+    assert "its original" in done.out
+    assert run("undo", "--data", legacy).code == 0
+    assert main.with_name(f"{main.stem} imported.jsonl").read_bytes() == main.read_bytes()

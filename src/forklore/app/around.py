@@ -13,11 +13,12 @@ from forklore.channels.identity import mark_of
 from forklore.disk.files import OpenFile
 from forklore.disk.scan import scan_chats
 from forklore.errors import ForkloreError
-from forklore.formats.chat_facts import links_of, renamed_from
+from forklore.formats.chat_facts import beginning_of, links_of, renamed_from
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.log.operations import Operation, undone_ids
 from forklore.model import names
 from forklore.model.address import ChatAddress, place_of
+from forklore.model.copies import originals_first, signs_of_a_copy
 from forklore.model.timeline import ChatFacts, Link, Story, Timeline, grow_stories
 from forklore.planning.deleting import stale_map_entries
 
@@ -29,6 +30,7 @@ class Around:
         """Look at the workspace; *facts* are those of every chat, when they are known."""
         self._means = means
         self._facts = facts
+        self._beginnings: dict[str, str | None] = {}
 
     @cached_property
     def facts(self) -> dict[tuple[str, str], ChatFacts]:
@@ -69,6 +71,51 @@ class Around:
     @cached_property
     def _shared(self) -> frozenset[str]:
         return shared_books(self._means)
+
+    # --- copies ---------------------------------------------------------------------------------------------------
+
+    def original_of(self, address: ChatAddress, *, is_asked_for: bool = False) -> str | None:
+        """Return the chat of which a main chat is a copy and whose lorebook it still names, None when it is no such.
+
+        A main that shares its lorebook with a story which begins otherwise is left alone: somebody wanted that. Where
+        nothing tells the copy from the original for certain, the one that *is_asked_for* is the copy.
+        """
+        place, own = self._places.get(str(address)), self.facts.get((address.folder, address.name))
+        if place is None or own is None or place[0].kind != "main" or place[0].isolated or own.kind is not None:
+            return None
+        family = {timeline.chat for timeline in place[1].timelines}
+        others = (chat for chat in self._by_book.get(own.lorebook, ()) if chat.address not in family)
+        twins = [chat for chat in others if self._is_the_same_story(own, chat)]
+        if not twins:
+            return None
+        first = min(twins, key=originals_first)
+        if is_asked_for:
+            return None if signs_of_a_copy(own) < signs_of_a_copy(first) else first.address
+        return first.address if originals_first(first) < originals_first(own) else None
+
+    def _is_the_same_story(self, one: ChatFacts, other: ChatFacts) -> bool:
+        if one.integrity is not None and one.integrity == other.integrity:
+            return True
+        beginning = self._beginning(one)
+        return beginning is not None and beginning == self._beginning(other)
+
+    def _beginning(self, chat: ChatFacts) -> str | None:
+        if chat.address not in self._beginnings:
+            path = self._means.workspace.chat_path(ChatAddress(chat.folder, chat.name))
+            try:
+                with OpenFile(self._means.workspace.root / path) as file:
+                    self._beginnings[chat.address] = beginning_of(file.chat)
+            except (OSError, ChatDamaged, ForkloreError):
+                self._beginnings[chat.address] = None
+        return self._beginnings[chat.address]
+
+    @cached_property
+    def _by_book(self) -> dict[str | None, list[ChatFacts]]:
+        by_book: dict[str | None, list[ChatFacts]] = {}
+        for chat in self.facts.values():
+            if chat.lorebook is not None:
+                by_book.setdefault(chat.lorebook, []).append(chat)
+        return by_book
 
     @cached_property
     def used_books(self) -> frozenset[str]:

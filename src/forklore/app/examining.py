@@ -19,6 +19,7 @@ from forklore.disk.workspace import ChatNotFound
 from forklore.errors import ForkloreError
 from forklore.formats.lorebook_json import LorebookUnreadable, parse_lorebook
 from forklore.model.address import ChatAddress
+from forklore.model.copies import originals_first
 from forklore.model.finding import Finding, Severity
 
 
@@ -57,7 +58,7 @@ def examine(means: Means) -> Iterator[Located]:
     clones, groups, *timelines = [seen for part in parts for seen in part]
     for timeline in timelines:
         yield from timeline.findings
-    yield from _duplicates(timelines, means, around)
+    yield from _duplicates(timelines, around)
     yield from clones.findings
     yield from _unread_books(timelines, means, around)
     yield from groups.findings
@@ -114,7 +115,7 @@ def _timeline(address: ChatAddress, means: Means, around: Around) -> _Seen:
         return _Seen((Located(finding, chat=str(address)),))
 
 
-def _duplicates(timelines: Sequence[_Seen], means: Means, around: Around) -> Iterator[Located]:
+def _duplicates(timelines: Sequence[_Seen], around: Around) -> Iterator[Located]:
     by_integrity: dict[str, list[ChatAddress]] = {}
     for timeline in timelines:
         if timeline.integrity and timeline.address:
@@ -127,25 +128,18 @@ def _duplicates(timelines: Sequence[_Seen], means: Means, around: Around) -> Ite
         own = [each for each in addresses if (place := places[str(each)]) is None or place.parent not in places]
         if len(own) < 2:
             continue
-        oldest, *copies = sorted(own, key=lambda address: _age(address, means, around))
+        oldest, *copies = sorted(own, key=lambda each: originals_first(around.facts[each.folder, each.name]))
         for copy in copies:
             yield Located(
                 Finding(
                     "INTEGRITY_DUPLICATE",
                     Severity.WARNING,
                     "The chat is a copy of another one, as an import makes it",
-                    "Nothing has to be done; if both go on with one lorebook, attach another one to the copy",
+                    "Nothing has to be done; a copy that still names the lorebook of the other one can be isolated",
                     f"It has the identity of {str(oldest)!r}.",
                 ),
                 chat=str(copy),
             )
-
-
-def _age(address: ChatAddress, means: Means, around: Around) -> tuple[bool, int, str]:
-    """Return what tells an original from its copies: what was recorded under its own name, or is older."""
-    facts = around.facts[address.folder, address.name]
-    stat = (means.workspace.root / means.workspace.chat_path(address)).stat()
-    return facts.kind is None, stat.st_mtime_ns, str(address)
 
 
 def _unused_clones(means: Means, around: Around) -> Iterator[Located]:

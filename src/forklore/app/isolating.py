@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from forklore.app.applying import apply_alone
+from forklore.app.around import Around
 from forklore.app.kinship import Family, copied_by_memory_books, family_of, owns_book, witnesses_of
 from forklore.app.means import Means
 from forklore.app.reading import Reading, reading
@@ -18,6 +19,7 @@ from forklore.channels.cut import ForkPoint
 from forklore.channels.identity import own_identity
 from forklore.channels.isolation import OwnBook
 from forklore.channels.running_recap import read_running_recap
+from forklore.channels.splitting import Kin
 from forklore.checks.requirements import Policy, Subject, check
 from forklore.disk.files import OpenFile
 from forklore.disk.workspace import ChatUnreadable, comparable
@@ -46,10 +48,12 @@ _ABOUT_FORKING = (
 
 
 class NotAFork(BadRequest):
-    """A main chat keeps its lorebook; it is its forks that can be isolated."""
+    """A main chat keeps its lorebook; it is its forks and its copies that can be isolated."""
 
     code = "NOT_A_FORK"
-    action = "Isolate the forks that share its lorebook; `forklore tree CHAT` shows them."
+    action = (
+        "Isolate the forks and copies that share its lorebook: `forklore tree CHAT` and `forklore doctor` show them."
+    )
 
 
 class SharedOnPurpose(ForkloreError):
@@ -183,7 +187,9 @@ def _prepared(address: ChatAddress, means: Means) -> Iterator[_Prepared]:
             yield _Prepared(_as_it_is(read, family, "already"), None, Report(str(address), None))
             return
         if family.timeline.kind == "main":
-            raise NotAFork(f"{str(address)!r} is a main chat.")
+            family = replace(family, original=Around(means).original_of(address, is_asked_for=True))
+            if family.original is None:
+                raise NotAFork(f"{str(address)!r} is a main chat.")
         if read.book_name is not None and is_shared_on_purpose(read.book_name, means):
             raise SharedOnPurpose(f"The lorebook {read.book_name!r} is shared on purpose.")
         yield _prepare(read, family, means)
@@ -244,6 +250,8 @@ def _clone_name(read: Reading, kind: str, means: Means) -> str | None:
         return None
     books = means.workspace.book_names()
     label = names.fork_label(read.address.name)
+    # The copy of a main chat goes its own way from where both were the same, as a branch does.
+    kind = "branch" if kind == "main" else kind
     return names.clone_name(read.book_name, kind, label, lambda name: comparable(name) in books)
 
 
@@ -253,14 +261,31 @@ def _draft(read: Reading, family: Family, point: ForkPoint, *, means: Means, ado
         return None, ""
     try:
         with witnesses_of(family, read, means.workspace) as witnesses:
-            kin = kin_of(family.timeline, witnesses, family.members)
-            above = kin.parent and own_identity(kin.parent.text.metadata, kin.parent.chat.partition("/")[2])
-            if above and isinstance(above.get("timeline"), str):
-                point = replace(point, parent_timeline=above["timeline"])
+            # What a copy and its original have in common tells where they parted, as with a fork and its parent.
+            beside = family.timeline._replace(parent=family.original or family.timeline.parent)
+            kin = kin_of(beside, witnesses, family.members)
+            if family.original is None:
+                point = replace(point, parent_timeline=_timeline_above(kin))
+            else:
+                point = replace(point, is_head=_is_book_its_own(family, kin))
+                # It was copied with all there was, so what nobody else can be shown to have written may be its own.
+                kin = replace(kin, gone_on=True)
             draft = draft_isolation(read.parent, point, kin, adopts=adopts)
     except ChatDamaged as error:
         return None, str(error)
     return draft, ""
+
+
+def _timeline_above(kin: Kin) -> str | None:
+    """Return the id of the parent, if it has one."""
+    above = kin.parent and own_identity(kin.parent.text.metadata, kin.parent.chat.partition("/")[2])
+    return above["timeline"] if above and isinstance(above.get("timeline"), str) else None
+
+
+def _is_book_its_own(family: Family, kin: Kin) -> bool:
+    """Whether everybody who can have written into a copy's lorebook has no message that the copy has not."""
+    ended = {each.chat for each in kin.relatives if each.last <= each.shared}
+    return all(each.chat in ended for each in family.others)
 
 
 def _check(read: Reading, draft: Draft | None, damage: str, means: Means) -> Report:
@@ -295,7 +320,7 @@ def _outcome(
     return Isolated(
         chat=str(read.address),
         parent=family.timeline.parent,
-        at=draft.point.at,
+        at=draft.point.at if family.original is None else None,
         lorebook=draft.point.clone_name,
         original_lorebook=files.original_lorebook,
         entries=len(book.outline),

@@ -27,6 +27,8 @@ class Family:
     story: Story
     sharing: tuple[Timeline, ...]
     """Those that name its lorebook, itself among them; empty without a book."""
+    original: str | None = None
+    """The chat of which a main chat is a copy."""
 
     @property
     def others(self) -> tuple[Timeline, ...]:

@@ -70,6 +70,7 @@ def opened_timeline(read: Reading, means: Means, around: Around) -> Opened:
     metadata = {} if read.damage else chat.metadata
     parent_missing = bool(metadata.get("main_chat")) and (place is None or place.parent is None)
     digests = _digests(metadata)
+    on_purpose = around.is_shared_on_purpose(read.book_name)
     return Opened(
         address=str(address),
         name=address.name,
@@ -82,7 +83,8 @@ def opened_timeline(read: Reading, means: Means, around: Around) -> Opened:
         book_missing=read.book_missing,
         book_damage=read.book_damage,
         sharers=around.sharers(address),
-        is_shared_on_purpose=around.is_shared_on_purpose(read.book_name),
+        copy_of=None if on_purpose else around.original_of(address),
+        is_shared_on_purpose=on_purpose,
         parent=place.parent if place else None,
         renamed_from=around.old_name(address, metadata),
         parent_now=around.parent_now(address, metadata) if parent_missing else None,

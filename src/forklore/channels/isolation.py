@@ -2,7 +2,8 @@
 
 It is cut at its own last message, as a fork in the past would be, with three differences: the lorebook is split by
 whose entries are whose, versions of the running recap that the parent wrote later are told from its own, and the map
-keeps the forks that were made from this very timeline.
+keeps the forks that were made from this very timeline. The copy of a main chat into whose lorebook nobody else has
+written since is at its head: everything in the book is its own too.
 """
 
 from __future__ import annotations
@@ -68,10 +69,10 @@ def point_of_parting(point: ForkPoint, kin: Kin) -> ForkPoint:
 
 def _cut_book(parent: Parent, point: ForkPoint, earlier: Earlier, *, kin: Kin, adopts: bool) -> Cut:
     book = parent.book
-    if book is None or point.clone_name is None:
-        return BOOK_CHANNEL.cut(parent, point, earlier)
-    if adopts:
+    if book is not None and point.clone_name is not None and adopts:
         return Cut(OwnBook("live", book.outline))
+    if book is None or point.clone_name is None or point.is_head:
+        return BOOK_CHANNEL.cut(parent, point, earlier)
     split = split_book(book, kin)
     if split.base is None:
         source, data = "present", _without(book, split, point.clone_name)

@@ -36,6 +36,8 @@ class Opened:
     book_damage: str = ""
     sharers: tuple[str, ...] = ()
     """The other timelines of the story that use the same lorebook, unless that is on purpose."""
+    copy_of: str | None = None
+    """The chat of which it is a copy and whose lorebook it still names, unless that is on purpose."""
     is_shared_on_purpose: bool = False
     """The user wants several timelines to use its lorebook."""
     parent: str | None = None

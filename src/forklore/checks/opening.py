@@ -91,6 +91,13 @@ def _lorebook_is_its_own(opened: Opened) -> Problems:
             f"Also used by: {shown}.",
             ("isolate", "share"),
         )
+    elif opened.copy_of:
+        yield Problem(
+            f"The lorebook {opened.book_name!r} is shared with the chat that this one is a copy of",
+            "Isolate the timeline, so that neither side remembers what never happened to it",
+            f"It is a copy of {opened.copy_of}.",
+            ("isolate", "share"),
+        )
 
 
 def _current_version_is_there(opened: Opened) -> Problems:
@@ -144,7 +151,8 @@ def _running_recap_is_its_own(opened: Opened) -> Problems:
     beyond = [str(v.get("version")) for v in opened.running.versions if _index(v) > opened.last]
     future = f" Versions {', '.join(beyond)} tell of messages that are not in this timeline." if beyond else ""
     repairs = () if beyond else ("take-over",)  # never own what tells of another timeline's future
-    if opened.is_fork and not opened.is_recorded and not opened.is_shared_on_purpose:
+    is_alone = opened.is_recorded or opened.is_shared_on_purpose
+    if (opened.is_fork or opened.copy_of) and not is_alone:
         repairs = ("isolate", *repairs)
     yield Problem(
         "The running recap belongs to another chat",

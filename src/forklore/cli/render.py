@@ -448,7 +448,7 @@ def isolated(done: Isolated) -> str:
         text = f'{GOOD}✓{PLAIN} The lorebook "{done.lorebook}" is shared on purpose.\n'
         undo = f"  take it back  forklore undo {done.operation}\n" if done.operation else ""
         return f"{text}{undo or '  It was before. Nothing was changed.'}".rstrip("\n") + "\n"
-    where = f"{done.parent or 'an unknown chat'} at message {done.at}"
+    where = f"{done.parent or 'an unknown chat'} at message {done.at}" if done.at is not None else "its original"
     own = f'"{done.lorebook}"' if done.lorebook else "none: it names none"
     if done.outcome == "adopted":
         own += ", its own already"

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from forklore.formats.chat_jsonl import Chat
+from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_text import REFUSALS, NotJson, encode, faster_reader, parse_object
 from forklore.model.timeline import Link
 
 _LONG = 4096  # from this length of a header on the faster reader pays for its own import
 _FEW = 4  # names that are looked for one by one
+_GREETINGS = 30  # a group has one of each member before the user says anything
 MAP_KEY = "checkpoint_lorebook_map"
 _LINK_NEEDLES = (b'"bookmark_link"', b'"branches"')
 
@@ -181,6 +183,25 @@ def count_messages(data: bytes) -> int:
     if lines and min(lines) >= b"{" and max(lines) < b"|":  # the character after "{"
         return len(lines) - 1  # nearly always: every line begins like an object, so none is blank
     return Chat.from_bytes(data).message_count
+
+
+def beginning_of(chat: Chat) -> str | None:
+    """Return a digest of what was said, and when, up to the user's first words; None where that does not tell.
+
+    A greeting is the same in every chat of a character. The user's words with their time are not, and neither hiding
+    a message nor linking it to a fork changes them.
+    """
+    said = hashlib.sha256()
+    for number in range(min(chat.message_count, _GREETINGS)):
+        try:
+            message = chat.message(number)
+        except ChatDamaged:
+            return None
+        parts = [message.get(key) for key in ("name", "mes", "send_date")]
+        said.update(encode(parts).encode("utf-8", "surrogatepass"))
+        if message.get("is_user") is True:
+            return said.hexdigest() if all(parts) else None
+    return None
 
 
 def links_of(chat: Chat) -> Iterator[Link]:

@@ -28,17 +28,19 @@ def health_of(
     *,
     is_there: Callable[[str], bool],
     shared_on_purpose: Container[str],
+    copies: Container[str] = (),
 ) -> dict[str, Health]:
     """Return the health of each timeline by its address.
 
-    *facts* are those of its chats by their address, *is_there* tells whether there is a lorebook of a name.
+    *facts* are those of its chats by their address, *is_there* tells whether there is a lorebook of a name, *copies*
+    are the addresses of main chats that share their lorebook with the chat they are a copy of.
     """
     users = Counter(timeline.lorebook for timeline in story.timelines)
     return {
         timeline.chat: _health(
             timeline,
             facts.get(timeline.chat),
-            is_shared=users[timeline.lorebook] > 1,
+            is_shared=users[timeline.lorebook] > 1 or timeline.chat in copies,
             is_there=is_there,
             on_purpose=timeline.lorebook is not None and timeline.lorebook in shared_on_purpose,
         )

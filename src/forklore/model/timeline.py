@@ -181,6 +181,8 @@ def _timeline(chat: ChatFacts, parent: ChatFacts | None, users: Mapping[str, int
             link = next((link for link in parent.links if link.chat == name), None) if parent else None
             kind = link.kind if link else kind or "checkpoint"
             at = link.message if link else names.message_from_old_branch_name(name)
+    elif kind == "main":
+        at = None  # the copy of a chat: where it parted from that is no place in its own story
     isolated = not lorebook or users[lorebook] == 1
     above = parent.address if parent else None
     return Timeline(f"{folder}/{name}", kind, above, at, messages, lorebook, isolated, record)

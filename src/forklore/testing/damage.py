@@ -6,10 +6,10 @@ was planted is told exactly. A finding stands where the person has to look: at a
 What each planting implies besides the finding it is named after:
 
 - ``LEGACY_FORK`` that names its parent's book: ``SHARED_LOREBOOK`` at the fork. One with a book of its own: nothing.
-- ``SHARED_LOREBOOK`` stands at every fork that shares a book within its story, not at a main. A fork that was given its
-  sibling's book: ``LOREBOOK_MISMATCH`` as well, since its record names another one.
+- ``SHARED_LOREBOOK`` stands at every fork that shares a book within its story, not at its main. A fork that was given
+  its sibling's book: ``LOREBOOK_MISMATCH`` as well, since its record names another one.
 - ``INHERITED_STATE`` with a book: ``SHARED_LOREBOOK`` at both forks. It stands for ``LEGACY_FORK``.
-- ``INTEGRITY_DUPLICATE`` stands at the copy and implies nothing: an imported main is a story of its own.
+- ``INTEGRITY_DUPLICATE`` stands at the copy of a main. One with a book: ``SHARED_LOREBOOK`` as well, at the copy alone.
 - A fork deleted in SillyTavern: ``LINK_DANGLING`` and ``MAP_STALE`` at its parent, and ``CLONE_UNUSED``.
 - ``CHAT_RENAMED`` stands at a renamed fork; a renamed main has no identity of its own that could tell. The children of
   whatever was renamed: ``PARENT_MISSING``. The parent of a renamed fork: ``LINK_DANGLING`` and ``MAP_STALE``.
@@ -21,9 +21,10 @@ What each planting implies besides the finding it is named after:
   before anybody looks.
 
 What looks like damage and is none: forks that went on, with more messages, entries and recap versions than recorded;
-native forks without a book; a fork whose parent lost the link; a busy queue; leftovers of a finished queue; books that
-nobody names and that are no clones; clones that only the settings, a card or a persona name; a missing book whose bytes
-another chat's book happens to have (that is no renamed book); headers of older SillyTaverns; line breaks at the end.
+native forks without a book; stories that begin otherwise and were given one book; a fork whose parent lost the link; a
+busy queue; leftovers of a finished queue; books that nobody names and that are no clones; clones that only the
+settings, a card or a persona name; a missing book whose bytes another chat's book happens to have (that is no renamed
+book); headers of older SillyTaverns; line breaks at the end.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ def damaged_files(*, timelines: int = 3000, seed: int = 0) -> tuple[dict[str, by
     for _ in range(max(2, timelines // 1000)):
         for damage in _DAMAGES:
             damage(made)
+        _shared_stories(made)
     _plant_referrers(made)
     healthy = (_recap_story, _plain_story, _bookless_story, _group_story, _lone_story)
     while len(made.chats) < timelines:
@@ -445,6 +447,14 @@ def _plain_story(made: _Workspace) -> None:
         made.go_on(main)
 
 
+def _shared_stories(made: _Workspace) -> None:
+    """Two stories with one book: somebody wanted that, since they begin otherwise."""
+    one, other = made.main(), made.main()
+    other.messages[1] = stories.message("Another beginning.", user=True)
+    del made.books[other.book]
+    other.metadata["world_info"] = one.book
+
+
 def _bookless_story(made: _Workspace) -> None:
     """A story without a book, forked by SillyTavern and by Forklore: nothing can leak."""
     main = made.main(book=False)
@@ -673,6 +683,8 @@ def _integrity_duplicate(made: _Workspace) -> None:
         copy = replace(main, name=f"{main.name} imported", metadata=dict(main.metadata), messages=list(main.messages))
         made.chats.append(copy)
         made.plant("INTEGRITY_DUPLICATE", copy)
+        if book:
+            made.plant("SHARED_LOREBOOK", copy)
 
 
 def _chat_damaged(made: _Workspace) -> None:

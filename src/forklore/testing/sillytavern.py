@@ -95,6 +95,20 @@ class OpenChat:
             self.write()
         return f"{self.folder}/{name}"
 
+    def import_again(self, name: str) -> str:
+        """Import the file of the chat once more, as SillyTavern does: byte for byte, under another *name*."""
+        _write(self.path.with_name(f"{name}.jsonl"), self.path.read_bytes())
+        return f"{self.folder}/{name}"
+
+    def convert(self, name: str, *, group_id: str = "17") -> str:
+        """Make a group chat of the chat as SillyTavern does: all of it, but for its parent, and the same book."""
+        metadata = {key: value for key, value in deepcopy(self.metadata).items() if key != "main_chat"}
+        messages = [message if message["is_user"] else message | {"original_avatar": ""} for message in self.messages]
+        root = self.path.parents[2]
+        _write(root / f"group chats/{name}.jsonl", stories.chat_bytes(metadata, messages))
+        _write(root / f"groups/{group_id}.json", stories.group_bytes(group_id, [name]))
+        return f"group:{group_id}/{name}"
+
     def write(self) -> None:
         """Write both files back."""
         _write(self.path, stories.chat_bytes(self.metadata, self.messages))

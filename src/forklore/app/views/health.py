@@ -6,6 +6,7 @@ from functools import cached_property
 
 from forklore.app.around import Around
 from forklore.app.means import Means
+from forklore.model.address import ChatAddress
 from forklore.model.health import Health, health_of
 from forklore.model.timeline import ChatFacts, Story
 
@@ -31,7 +32,9 @@ class Known:
 
     def health_of(self, story: Story) -> dict[str, Health]:
         """Return the health of each timeline of a story, by its address."""
-        return health_of(story, self.facts, is_there=self._is_there, shared_on_purpose=self._shared)
+        main = ChatAddress.parse(story.main)
+        copies = (story.main,) if main and self._around.original_of(main) else ()
+        return health_of(story, self.facts, is_there=self._is_there, shared_on_purpose=self._shared, copies=copies)
 
     def _is_there(self, book: str) -> bool:
         # The list first: it is at hand, and only a book that is not in it costs a look at the disk.
