@@ -161,35 +161,102 @@ class TestWhatFollows:
         assert prompts == 1
 
 
+IMPORT = """(async () => {
+    const form = new FormData();
+    form.append('file_type', 'jsonl');
+    form.append('avatar_url', c.groupId ? '' : c.characters[c.characterId].avatar);
+    form.append('character_name', c.name2);
+    form.append('user_name', c.name1);
+    form.append('avatar', new File([a], 'copy.jsonl'));
+    return (c.groupId ? G.importGroupChat : S.importCharacterChat)(form, { refresh: false });
+})()"""
+
+
+def import_again(page: Page, tavern: Tavern, chat: str) -> str:
+    """Import the file of a chat once more, and return the address of the copy."""
+    (name,) = page.run_with_modules(IMPORT, tavern.chat_path(chat).read_text("utf-8"))
+    return f"{folder_of(chat)}/{name.removesuffix('.jsonl')}"
+
+
 class TestCopies:
     def test_an_imported_copy_of_a_fork_gets_a_book_of_its_own(
         self, page: Page, tavern: Tavern, character: str
     ) -> None:
         main = begin(page, character)
         checkpoint = page.checkpoint(2)
-        (name,) = page.run_with_modules(
-            """(async () => {
-                const form = new FormData();
-                form.append('file_type', 'jsonl');
-                form.append('avatar_url', c.characters[c.characterId].avatar);
-                form.append('character_name', c.name2);
-                form.append('user_name', c.name1);
-                form.append('avatar', new File([a], 'copy.jsonl'));
-                return S.importCharacterChat(form, { refresh: false });
-            })()""",
-            tavern.chat_path(checkpoint).read_text("utf-8"),
-        )
 
-        copy = f"{folder_of(main)}/{name.removesuffix('.jsonl')}"
+        copy = import_again(page, tavern, checkpoint)
+
         books = {tavern.read_chat(address)[0]["world_info"] for address in (main, checkpoint, copy)}
         assert len(books) == 3
 
-    def test_a_chat_that_becomes_a_group_chat_is_told_of(self, page: Page, character: str) -> None:
-        begin(page, character)
+    def test_an_imported_copy_of_a_main_chat_gets_a_book_of_its_own(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        before = tavern.chat_path(main).read_bytes()
+
+        copy = import_again(page, tavern, main)
+
+        page.wait_for_toast("got a lorebook of its own")
+        assert operations_about(tavern, copy) == ["isolate"]
+        assert tavern.chat_path(main).read_bytes() == before
+        page.learn("main", "LORE-MAIN")
+        page.open_chat(copy)
+        page.learn("copy", "LORE-COPY")
+        assert lore_in(page.send("Go on.")) == {"LORE-COMMON", "LORE-COPY"}
+        page.open_chat(main)
+        assert lore_in(page.send("Go on.")) == {"LORE-COMMON", "LORE-MAIN"}
+        for chat in (main, copy):
+            assert tavern.forklore().verify(chat).to_json()["findings"] == []
+        assert operations_about(tavern, copy) == ["isolate"]
+
+    def test_an_imported_copy_of_a_group_chat_gets_a_book_of_its_own(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        group = tavern.make_group(f"Copies of {character}", [character])
+        main = page.open_group(group)
+        page.attach_book(f"Lore of {group}", {"harbour": "LORE-COMMON"})
+        page.send("Hello.")
+
+        copy = import_again(page, tavern, main)
+
+        assert tavern.read_chat(copy)[0]["world_info"] != page.book
+        page.open_chat(copy)
+        assert lore_in(page.send("Go on.")) == {"LORE-COMMON"}
+        for chat in (main, copy):
+            assert tavern.forklore().verify(chat).to_json()["findings"] == []
+
+    def test_a_chat_that_becomes_a_group_chat_gets_a_book_of_its_own(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        book, before = page.book, tavern.chat_path(main).read_bytes()
         page.run_with_modules("void B.convertSoloToGroupChat()")
         page.choose("convert", "Yes")
 
-        page.wait_for_toast("shares its lorebook")
         page.tab.wait_for_function("() => Boolean(SillyTavern.getContext().groupId)")
         page.idle()
         assert len(page.messages) == 3
+        copy = page.run("`group:${c.groupId}/${c.getCurrentChatId()}`")
+        assert operations_about(tavern, copy) == ["isolate"]
+        assert page.book != book
+        assert tavern.chat_path(main).read_bytes() == before
+        page.learn("copy", "LORE-COPY")
+        assert lore_in(page.send("Go on.")) == {"LORE-COMMON", "LORE-COPY"}
+        assert tavern.forklore().verify(copy).to_json()["findings"] == []
+        assert "LORE-COPY" not in (tavern.user / f"worlds/{book}.json").read_text("utf-8")
+
+    def test_a_copy_that_was_not_caught_is_offered_for_isolation_when_it_opens(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        copy = f"{main} imported"
+        shutil.copyfile(tavern.chat_path(main), tavern.chat_path(copy))
+
+        page.open_chat(copy)
+        page.choose("is shared with the chat that this one is a copy of", "Give the timeline its own lorebook")
+
+        page.wait_for_toast("Give the timeline its own lorebook")
+        assert operations_about(tavern, copy) == ["isolate"]
+        assert page.book != tavern.read_chat(main)[0]["world_info"]

@@ -1,5 +1,6 @@
 /**
- * Forks that others make: the swipe picker, Timelines and whoever else calls SillyTavern's own functions.
+ * Forks that others make: the swipe picker, Timelines and whoever else calls SillyTavern's own functions; and copies of
+ * whole chats, as an import or a conversion to a group makes them.
  *
  * Each of them saves a new chat, so the page's requests are watched. A fork is isolated before the one who made it gets
  * the answer to his save, and so before it can open. Where a request cannot be read (compressed bodies), the event that
@@ -103,7 +104,7 @@ export async function isolateQuietly(address, name) {
         await st.refreshBooks(isolated.lorebook);
         api.meanwhile.drop(address);
         if (isolated.outcome === 'isolated') {
-            notice('info', t('isolated_other', { name }));
+            notice('info', t(isolated.parent === null ? 'isolated_copy' : 'isolated_other', { name }));
         }
     } catch (error) {
         handled.delete(address);
@@ -111,9 +112,8 @@ export async function isolateQuietly(address, name) {
             awaited.add(address);
             return;
         }
-        if (error instanceof api.Problem && error.code === 'NOT_A_FORK') {
-            notice('warning', t('shares_book', { name }));
-            return;
+        if (error instanceof api.Problem && (error.code === 'NOT_A_FORK' || error.code === 'SHARED_ON_PURPOSE')) {
+            return; // it shares nothing, or somebody wants it so
         }
         api.meanwhile.add(address);
         if (!isMakingNatively()) {
@@ -156,6 +156,8 @@ async function isolateIfUnrecorded(address, name) {
 /** @param {any} verified @returns {string[]} */
 const codesOf = (verified) => (verified?.findings ?? []).map((/** @type {any} */ finding) => finding.code);
 
+const SHARES = ['SHARED_LOREBOOK', 'LEGACY_FORK', 'INHERITED_STATE'];
+
 /**
  * An imported chat may be a copy of a fork, or of a chat that is there already.
  * @param {() => Promise<Response>} send
@@ -165,13 +167,16 @@ const codesOf = (verified) => (verified?.findings ?? []).map((/** @type {any} */
 async function importing(send, path, body) {
     const response = await send();
     const told = response.ok ? await response.clone().json().catch(() => ({})) : {};
-    const names = Array.isArray(told.fileNames) ? told.fileNames : [];
+    const isGroup = path.includes('/group/');
+    const names = isGroup ? [told.res ?? ''] : Array.isArray(told.fileNames) ? told.fileNames : [];
+    // The group lists what was imported only after this answer.
     const avatar = body instanceof FormData ? String(body.get('avatar_url') ?? '').replace(/\.png$/, '') : '';
+    const folder = isGroup ? 'group:' : avatar;
     for (const name of names.map((/** @type {any} */ each) => String(each).replace(/\.jsonl$/, ''))) {
-        if (avatar && !path.includes('/group/')) {
-            const address = `${avatar}/${name}`;
+        if (folder && name) {
+            const address = `${folder}/${name}`;
             const verified = await api.look('verify', { chat: address }).catch(() => null);
-            if (codesOf(verified).some((code) => code === 'LEGACY_FORK' || code === 'INHERITED_STATE')) {
+            if (codesOf(verified).some((code) => SHARES.includes(code))) {
                 await isolateQuietly(address, name);
             }
         }
