@@ -173,15 +173,20 @@ class Tavern:
         new.replace(path)
 
     def add_sample(self, sample: Path, name: str) -> str:
-        """Copy a sample story beside the others, told by a new character *name*; return the chat's address."""
+        """Copy a sample story beside the others, told by a new character *name*; return its main chat's address.
+
+        Its lorebook gets another name: the same story twice with one lorebook would be a copy that shares it.
+        """
         avatar = self.make_character(name).removesuffix(".png")
-        (chat,) = sample.glob("chats/*/*.jsonl")
         folder = self.user / "chats" / avatar
         folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(chat, folder / chat.name)
-        for book in sample.glob("worlds/*.json"):
-            shutil.copyfile(book, self.user / "worlds" / book.name)
-        return f"{avatar}/{chat.stem}"
+        (book,) = sample.glob("worlds/*.json")
+        own = f"{book.stem} of {avatar}"
+        shutil.copyfile(book, self.user / "worlds" / f"{own}.json")
+        for chat in sample.glob("chats/*/*.jsonl"):
+            (folder / chat.name).write_bytes(chat.read_bytes().replace(book.stem.encode(), own.encode()))
+        mains = (each for each in self.chats_of(avatar) if "main_chat" not in self.read_chat(each)[0])
+        return next(mains)
 
     def chats_of(self, folder: str) -> list[str]:
         """Return the addresses of a character's chats."""

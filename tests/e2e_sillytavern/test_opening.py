@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 
 import pytest
@@ -109,13 +108,8 @@ class TestRepairs:
         assert tavern.read_chat(checkpoint)[0]["world_info"] == book
 
     def test_an_old_fork_warns_once_and_is_isolated(self, page: Page, tavern: Tavern) -> None:
-        sample = SAMPLES / "hollow_quay_legacy_shared"
-        avatar = tavern.make_character("Maren Legacy").removesuffix(".png")
-        for chat in sample.glob("chats/*/*.jsonl"):
-            (tavern.user / "chats" / avatar).mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(chat, tavern.user / "chats" / avatar / chat.name)
-        for book in sample.glob("worlds/*.json"):
-            shutil.copyfile(book, tavern.user / "worlds" / book.name)
+        main = tavern.add_sample(SAMPLES / "hollow_quay_legacy_shared", "Maren Legacy")
+        avatar = folder_of(main)
         branch = f"{avatar}/Branch #42 - 2025-11-02@21h05m23s"
         page.open_character(f"{avatar}.png")
         page.open_chat(branch)
@@ -124,7 +118,7 @@ class TestRepairs:
         page.shot("legacy-fork")
         page.choose("LEGACY_FORK", "Cancel")
 
-        page.open_chat(f"{avatar}/Maren Tolliver - 2025-11-02@19h14m08s")
+        page.open_chat(main)
         page.clear_toasts()
         page.tab.wait_for_timeout(2500)  # so that opening it again verifies it again
         page.open_chat(branch)
