@@ -243,7 +243,6 @@ class TestSaving:
             name_of(fork) for fork in forks
         }
 
-
     def test_a_message_that_comes_during_a_save_is_no_change_of_another_tab(
         self, page: Page, tavern: Tavern, character: str
     ) -> None:
