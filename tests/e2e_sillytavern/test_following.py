@@ -165,6 +165,24 @@ class TestFollowing:
         page.tab.wait_for_selector("#chat .mes[mesid='2'] .mes_create_branch.forklore-blocked", state="attached")
 
 
+class TestElsewhere:
+    def test_what_forklore_changes_outside_is_not_written_back(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        page.clear_toasts()
+
+        made = tavern.forklore().checkpoint(main, at=1)
+        page.wait_for_toast("so it was read anew")
+        page.idle()
+        page.saved()
+
+        assert page.run("c.chat[1].extra.bookmark_link") == name_of(made.chat)
+        metadata, messages = tavern.read_chat(main)
+        assert messages[1]["extra"]["bookmark_link"] == name_of(made.chat)
+        assert metadata["auto_recap"]["checkpoint_lorebook_map"] == {name_of(made.chat): made.lorebook}
+
+
 class TestPanel:
     def test_light_policy_and_story_button(self, page: Page, tavern: Tavern, character: str) -> None:
         begin(page, character)
@@ -206,6 +224,12 @@ class TestAway:
         page.shot("away-refused")
         assert tavern.chats_of(folder_of(main)) == [main]
         assert len(page.tab.locator(".toast", has_text="does not answer").all()) <= 1
+
+        page.clear_toasts()
+        page.run_with_modules("void B.branchChat(2)")  # as another extension does
+        page.wait_for_toast("nothing was made")
+        assert tavern.chats_of(folder_of(main)) == [main]
+        assert page.address == main
 
         page.run("(() => { c.extensionSettings.forklore.whenAway = 'allow'; })()")
         page.click(2, "branch")
@@ -250,3 +274,12 @@ class TestPairing:
 
         assert not (folder / "pairing.json").exists()
         stranger.close()
+
+    def test_after_another_installation_a_browser_with_an_old_token_is_let_in(self, page: Page, tavern: Tavern) -> None:
+        tavern.forklore().extension("uninstall")
+        tavern.forklore().extension("install")
+
+        page.load()
+
+        assert tavern.forklore().extension().paired
+        assert len(page.run("Object.keys(localStorage).filter(x => x.startsWith('forklore.token default-user '))")) == 1

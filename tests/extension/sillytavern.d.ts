@@ -25,6 +25,10 @@ declare module '*/group-chats.js' {
     export function editGroup(id: string, immediately: boolean, reload: boolean): Promise<void>;
 }
 
+declare module '*/user.js' {
+    export const getCurrentUserHandle: undefined | (() => string);
+}
+
 declare module '*/world-info.js' {
     export const worldInfoCache: { delete(name: string): void };
     export function updateWorldInfoList(): Promise<void>;

@@ -1,5 +1,5 @@
 /** The service: one function to ask it, one kind of problem, one stream of events. */
-import { remembered, serviceAddress } from './settings.js';
+import { remembered, serviceAddress, storageKey } from './settings.js';
 
 /** @typedef {{code: string, severity: string, message: string, action: string, details: string, repairs: string[]}} Finding */
 
@@ -30,6 +30,9 @@ export class Away extends Error {
 const ASK_MS = 30_000;
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 15_000;
+const SILENCE_MS = 50_000; // the service is heard every 20 seconds
+/** What is answered to everybody. */
+const FOR_STRANGERS = ['health', 'pair'];
 
 /** @type {Map<string, Set<(data: any) => void>>} */
 const listeners = new Map();
@@ -39,8 +42,16 @@ let state = 'unknown';
 let version = '';
 /** @type {AbortController | null} */
 let stream = null;
+/** Whether events can be heard. */
+let isHearing = false;
 /** @type {Promise<void> | null} */
 let connecting = null;
+/** @type {Promise<boolean> | null} */
+let pairing = null;
+/** The changes of ours whose answer is not here yet. @type {Set<Promise<any>>} */
+const changing = new Set();
+/** The operations that we asked for. @type {Set<string>} */
+const ours = new Set();
 let wake = () => {};
 
 /** @returns {{state: State, version: string}} */
@@ -77,16 +88,16 @@ function become(next) {
     }
 }
 
-const tokenKey = () => `forklore.token ${serviceAddress()}`;
+const tokenKey = () => `${storageKey('token')} ${serviceAddress()}`;
 
 /**
  * Ask the service. Nothing that is not JSON ever comes back.
  * @param {'GET' | 'POST' | 'DELETE'} method
  * @param {string} path
- * @param {{query?: Record<string, any>, body?: any, job?: string, timeout?: number}} [options]
+ * @param {{query?: Record<string, any>, body?: any, job?: string, timeout?: number, isLast?: boolean}} [options]
  * @returns {Promise<any>} throws `Problem` or `Away`
  */
-export async function ask(method, path, { query = {}, body, job, timeout = ASK_MS } = {}) {
+export async function ask(method, path, { query = {}, body, job, timeout = ASK_MS, isLast = false } = {}) {
     const url = new URL(`${serviceAddress()}/api/${path}`);
     for (const [key, value] of Object.entries(query)) {
         for (const each of Array.isArray(value) ? value : [value]) {
@@ -130,9 +141,18 @@ export async function ask(method, path, { query = {}, body, job, timeout = ASK_M
         throw new Away('away');
     }
     if (response.ok) {
+        if (isHearing) {
+            become('connected');
+        } else if (!FOR_STRANGERS.includes(path)) {
+            wake();
+        }
         return answer;
     }
     if (response.status === 401) {
+        // Nothing was done, so that it can be asked again with a token that is good.
+        if (!isLast && !FOR_STRANGERS.includes(path) && (await renewed(token))) {
+            return ask(method, path, { query, body, job, timeout, isLast: true });
+        }
         become('unpaired');
         throw new Away('unpaired');
     }
@@ -143,7 +163,42 @@ export async function ask(method, path, { query = {}, body, job, timeout = ASK_M
 export const look = (path, query) => ask('GET', path, { query });
 
 /** @param {string} path @param {any} body @param {{job?: string, timeout?: number}} [options] */
-export const change = (path, body, options) => ask('POST', path, { body, ...options });
+export async function change(path, body, options) {
+    const asked = ask('POST', path, { body, ...options });
+    changing.add(asked);
+    try {
+        const answer = await asked;
+        if (typeof answer.operation === 'string') {
+            ours.add(answer.operation);
+        }
+        return answer;
+    } finally {
+        changing.delete(asked);
+    }
+}
+
+/**
+ * Whether an operation is one that this page asked for: the event may come before the answer.
+ * @param {string} operation
+ */
+export async function isOurs(operation) {
+    while (!ours.has(operation) && changing.size) {
+        await Promise.allSettled([...changing]);
+        await Promise.resolve();
+    }
+    return ours.has(operation);
+}
+
+/** Whether the service can be asked now; that it was away a moment ago says little. @returns {Promise<boolean>} */
+export async function isThere() {
+    if (state === 'connected') {
+        return true;
+    }
+    return ask('GET', 'settings', { timeout: 3_000 }).then(
+        () => true,
+        (error) => error instanceof Problem && error.code !== 'TIMEOUT',
+    );
+}
 
 // --- coming in ---------------------------------------------------------------------------------------------------
 
@@ -168,6 +223,30 @@ export async function pair(password) {
     const answer = await change('pair', key);
     localStorage.setItem(tokenKey(), answer.token);
     return true;
+}
+
+/**
+ * Get another token in place of one that was refused; it may have been done already.
+ * @param {string | null} refused
+ * @returns {Promise<boolean>} whether there is one
+ */
+async function renewed(refused) {
+    const now = localStorage.getItem(tokenKey());
+    if (now && now !== refused) {
+        return true;
+    }
+    localStorage.removeItem(tokenKey());
+    return pairAgain();
+}
+
+/** Pair with the code in our folder, if there is a good one; however many want it, once. @returns {Promise<boolean>} */
+function pairAgain() {
+    pairing ??= pair()
+        .catch(() => false)
+        .finally(() => {
+            pairing = null;
+        });
+    return pairing;
 }
 
 /** Keep a connection for as long as the page lives; ask again now when there is none. */
@@ -215,35 +294,37 @@ async function stayConnected() {
 async function listenOnce(connected) {
     const health = await ask('GET', 'health', { timeout: 5_000 });
     version = String(health.version ?? '');
-    if (!localStorage.getItem(tokenKey()) && !(await pair())) {
+    if (!localStorage.getItem(tokenKey()) && !(await pairAgain())) {
         throw new Away('unpaired');
     }
-    stream = new AbortController();
-    const response = await openStream(stream.signal);
+    const body = (await openStream()) ?? ((await pairAgain()) ? await openStream() : null);
+    if (!body) {
+        throw new Away('unpaired');
+    }
     connected();
     become('connected');
+    isHearing = true;
     try {
-        await readEvents(/** @type {ReadableStream<Uint8Array>} */ (response.body));
+        await readEvents(body);
     } catch {
         // It broke off, which is the same as an end.
+    } finally {
+        isHearing = false;
     }
     become('away');
 }
 
-/** @param {AbortSignal} signal @returns {Promise<Response>} */
-async function openStream(signal) {
-    const headers = { Authorization: `Bearer ${localStorage.getItem(tokenKey())}` };
-    const response = await fetch(`${serviceAddress()}/api/events`, { headers, signal, credentials: 'omit' });
-    if (response.ok && response.body) {
-        return response;
-    }
-    if (response.status === 401 || response.status === 403) {
+/** @returns {Promise<ReadableStream<Uint8Array> | null>} null when we are not let in; a browser may not say why */
+async function openStream() {
+    stream = new AbortController();
+    const token = localStorage.getItem(tokenKey());
+    const headers = { Authorization: `Bearer ${token}` };
+    const asked = { headers, signal: stream.signal, credentials: /** @type {const} */ ('omit') };
+    const response = await fetch(`${serviceAddress()}/api/events`, asked).catch(() => null);
+    if (response?.status === 401) {
         localStorage.removeItem(tokenKey());
-        if (await pair()) {
-            return openStream(signal);
-        }
     }
-    throw new Away('unpaired');
+    return response?.ok ? response.body : null;
 }
 
 /** @param {ReadableStream<Uint8Array>} body */
@@ -252,10 +333,12 @@ async function readEvents(body) {
     const decoder = new TextDecoder();
     let text = '';
     for (;;) {
-        const { done, value } = await reader.read();
+        const silence = setTimeout(() => stream?.abort(), SILENCE_MS);
+        const { done, value } = await reader.read().finally(() => clearTimeout(silence));
         if (done) {
             return;
         }
+        become('connected');
         const parts = (text + decoder.decode(value, { stream: true })).split('\n\n');
         text = parts.pop() ?? '';
         for (const part of parts) {

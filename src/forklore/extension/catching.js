@@ -5,17 +5,29 @@
  * Each of them saves a new chat, so the page's requests are watched. A fork is isolated before the one who made it gets
  * the answer to his save, and so before it can open. Where a request cannot be read (compressed bodies), the event that
  * SillyTavern awaits before it opens a branch does the same.
+ *
+ * | State | A chat is in it | Then |
+ * |---|---|---|
+ * | handled | while it is isolated, and afterwards | it is not isolated again, until a new file has its name |
+ * | awaited | when its file was not there yet | tried again with the next save of the open chat, a few times |
+ * | meanwhile | when nobody could isolate it | offered for isolation when the service is back, also after a reload |
+ * | told | when its owner was told that it is an old fork | left as it is |
+ * | isMaking | while the page points to the fork that Forklore made | none of the above |
+ * | isMakingNatively | while SillyTavern makes one at our wish | meanwhile, and nothing is said: that was done before |
  */
 import * as api from './api.js';
 import { isMaking, isMakingNatively } from './creating.js';
 import { notice } from './dialogs.js';
+import { told } from './opening.js';
+import { settings } from './settings.js';
 import * as st from './sillytavern.js';
 import { t } from './strings.js';
 
 /** Chats that need not be isolated a second time. @type {Set<string>} */
 const handled = new Set();
-/** Chats that were to be isolated before their file was there. @type {Set<string>} */
-const awaited = new Set();
+/** Chats that were to be isolated before their file was there, and how often that was tried. @type {Map<string, number>} */
+const awaited = new Map();
+const TRIES = 3;
 
 /** What a save says of itself. @typedef {{name: string, groupId: string | null, metadata: any}} Save */
 
@@ -47,11 +59,18 @@ function pathOf(input) {
  */
 async function saving(send, path, body) {
     const isGroup = path.includes('/group/');
-    const name = typeof body === 'string' ? nameIn(body, isGroup) : null;
+    const names = typeof body === 'string' ? namesIn(body) : null;
+    const name = (isGroup ? names?.id : names?.file_name) ?? null;
     const chat = st.openChat();
     const isOfOpen = name === null ? st.isSaving() : name === chat?.name;
     const own = chat !== null && isOfOpen && isGroup === Boolean(chat.groupId);
     const sent = st.inMemory(); // a message may come while it is being written
+    const isOther = !own && name !== null && typeof body === 'string' && !isMaking(name);
+    const save = isOther ? { name, groupId: groupOf(name, isGroup), metadata: metadataIn(body) } : null;
+    if (save && (await isRefused(save, chat, names?.avatar_url))) {
+        // Who hears of a failure goes on and opens a chat that is not there. Who hears nothing does nothing.
+        return new Promise(() => {});
+    }
     const response = await send();
     if (!response.ok) {
         return response;
@@ -62,10 +81,35 @@ async function saving(send, path, body) {
     } else if (name === null) {
         st.forgetOnDisk();
     }
-    if (!own && name !== null && typeof body === 'string' && !isMaking(name)) {
-        await isolateIfFork({ name, groupId: groupOf(name, isGroup), metadata: metadataIn(body) }, isGroup, chat);
+    if (save) {
+        await isolateIfFork(save, isGroup, chat);
     }
     return response;
+}
+
+/** @param {Save} save */
+const isForkWithoutRecord = ({ name, metadata }) => Boolean(metadata?.main_chat) && metadata?.forklore?.chat !== name;
+
+/**
+ * Whether a save would make a fork of the open chat that nobody can isolate, and the user wants none.
+ * @param {Save} save
+ * @param {st.OpenChat | null} chat
+ * @param {string} [avatar]
+ */
+async function isRefused(save, chat, avatar) {
+    const { name, groupId, metadata } = save;
+    if (!isForkWithoutRecord(save) || metadata.main_chat !== chat?.name) {
+        return false;
+    }
+    if (isMakingNatively() || settings().whenAway === 'allow' || (await api.isThere())) {
+        return false;
+    }
+    if ((await st.readFile(name, groupId, avatar)).length) {
+        return false; // it was there before
+    }
+    await st.unlist(name, groupId);
+    notice('error', api.connection().state === 'unpaired' ? t('unpaired_said') : t('away_refused'));
+    return true;
 }
 
 /** @param {string} name @param {boolean} isGroup @returns {string | null} */
@@ -82,13 +126,15 @@ function groupOf(name, isGroup) {
  * @param {boolean} isGroup
  * @param {st.OpenChat | null} chat the chat that is open
  */
-async function isolateIfFork({ name, groupId, metadata }, isGroup, chat) {
-    const isFork = Boolean(metadata?.main_chat) && metadata?.forklore?.chat !== name;
+async function isolateIfFork(save, isGroup, chat) {
+    const { name, groupId, metadata } = save;
+    const isFork = isForkWithoutRecord(save);
     // A chat that becomes a group's keeps lorebook and identity, but loses its parent.
     const isConverted = isGroup && chat !== null && !chat.groupId && metadata?.integrity === st.context().chatMetadata.integrity;
     if (chat && (isFork || isConverted)) {
         const address = st.addressOf(name, isGroup ? groupId : null);
         handled.delete(address); // a new file, even if there was one of that name before
+        told.drop(address);
         await isolateQuietly(address, name);
     }
 }
@@ -104,8 +150,12 @@ export async function isolateQuietly(address, name) {
     }
     handled.add(address);
     try {
+        if (!(await api.isThere())) {
+            throw new api.Away(api.connection().state);
+        }
         const isolated = await api.change('isolate', { chat: address }, { timeout: 120_000 });
         await st.refreshBooks(isolated.lorebook);
+        awaited.delete(address);
         api.meanwhile.drop(address);
         if (isolated.outcome === 'isolated') {
             notice('info', t(isolated.parent === null ? 'isolated_copy' : 'isolated_other', { name }));
@@ -113,7 +163,7 @@ export async function isolateQuietly(address, name) {
     } catch (error) {
         handled.delete(address);
         if (error instanceof api.Problem && error.kind === 'not_found') {
-            awaited.add(address);
+            tryLater(address);
             return;
         }
         if (error instanceof api.Problem && (error.code === 'NOT_A_FORK' || error.code === 'SHARED_ON_PURPOSE')) {
@@ -127,15 +177,24 @@ export async function isolateQuietly(address, name) {
     }
 }
 
-/** @param {{chatId: string}} told */
+/** @param {string} address */
+function tryLater(address) {
+    const tries = (awaited.get(address) ?? 0) + 1;
+    if (tries > TRIES) {
+        awaited.delete(address); // it was never saved
+    } else {
+        awaited.set(address, tries);
+    }
+}
+
+/** @param {{chatId: string}} saved */
 async function onPromptsSaved({ chatId }) {
     const chat = st.openChat();
     if (!chat || isMaking(chatId)) {
         return;
     }
     if (chatId === chat.name) {
-        for (const address of [...awaited]) {
-            awaited.delete(address);
+        for (const address of [...awaited.keys()]) {
             await isolateQuietly(address, address.slice(address.indexOf('/') + 1));
         }
     } else if (chatId) {
@@ -146,12 +205,12 @@ async function onPromptsSaved({ chatId }) {
 
 /** @param {string} address @param {string} name */
 async function isolateIfUnrecorded(address, name) {
-    if (handled.has(address) || api.connection().state !== 'connected') {
+    if (handled.has(address) || told.has(address) || api.connection().state !== 'connected') {
         return;
     }
     const verified = await api.look('verify', { chat: address }).catch((error) => error);
     if (verified instanceof api.Problem && verified.kind === 'not_found') {
-        awaited.add(address);
+        tryLater(address);
     } else if (codesOf(verified).some((code) => code === 'LEGACY_FORK' || code === 'INHERITED_STATE')) {
         await isolateQuietly(address, name);
     }
@@ -194,17 +253,14 @@ async function importing(send, path, body) {
 const CHAT = '"chat":[';
 
 /**
- * The name in a save, read without parsing a whole chat.
+ * The names in a save, read without parsing a whole chat.
  * @param {string} body
- * @param {boolean} isGroup
- * @returns {string | null}
+ * @returns {{id?: string, file_name?: string, avatar_url?: string} | null}
  */
-function nameIn(body, isGroup) {
+function namesIn(body) {
     const start = body.indexOf(CHAT);
     try {
-        const before = JSON.parse(`${body.slice(0, start).replace(/,\s*$/, '')}}`);
-        const name = isGroup ? before.id : before.file_name;
-        return typeof name === 'string' ? name : null;
+        return JSON.parse(`${body.slice(0, start).replace(/,\s*$/, '')}}`);
     } catch {
         return null;
     }

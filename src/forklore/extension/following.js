@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { isolateQuietly } from './catching.js';
 import { choose, element, heading, notice, showProblem } from './dialogs.js';
-import { editOnDisk } from './editing.js';
+import { editOnDisk, readAnew } from './editing.js';
 import { onChatChanged, repair } from './opening.js';
 import * as st from './sillytavern.js';
 import { t } from './strings.js';
@@ -16,6 +16,9 @@ export function startFollowing() {
     }
     st.eventSource.on(events.WORLDINFO_SETTINGS_UPDATED, () => onChatChanged());
     api.on('state', onState);
+    api.on('operation', ({ id }) => {
+        looking = looking.then(() => onOperation(id)).catch(report);
+    });
 }
 
 // --- the service -------------------------------------------------------------------------------------------------
@@ -56,6 +59,56 @@ async function offerMeanwhile() {
             await isolateQuietly(address, address.slice(address.indexOf('/') + 1));
         }
     }
+}
+
+// --- Forklore elsewhere -------------------------------------------------------------------------------------------
+
+/** One after the other. @type {Promise<void>} */
+let looking = Promise.resolve();
+
+/** What Forklore writes into a chat's metadata. @param {any} metadata */
+const keptIn = (metadata) =>
+    JSON.stringify(
+        Object.entries(metadata ?? {})
+            .filter(([key, value]) => value !== undefined && /^(world_info|main_chat|forklore|auto_recap.*)$/.test(key))
+            .sort(([one], [other]) => (one < other ? -1 : 1)),
+    );
+
+/** What Forklore writes into messages. @param {any[]} messages */
+const linksIn = (messages) =>
+    JSON.stringify(messages.map((each) => [each.is_system, each.extra?.bookmark_link, each.extra?.branches ?? []]));
+
+/** What a person has written. @param {any[]} messages */
+const textsIn = (messages) => JSON.stringify(messages.map((each) => [each.name, each.mes, each.send_date]));
+
+/**
+ * Forklore's page or command line did something. If it changed the chat that is open here, that is read anew: the next
+ * save would write back what the page has in memory.
+ * @param {string} operation
+ */
+async function onOperation(operation) {
+    const chat = st.openChat();
+    if (!chat || (await api.isOurs(operation))) {
+        return;
+    }
+    await st.until(() => !st.isSaving(), 10_000);
+    const [header, ...messages] = await st.readFile(chat.name, chat.groupId);
+    if (!header?.chat_metadata || !st.isStillOpen(chat)) {
+        return;
+    }
+    const { chat: now, chatMetadata } = st.context();
+    if (keptIn(header.chat_metadata) === keptIn(chatMetadata) && linksIn(messages) === linksIn(now)) {
+        return;
+    }
+    if (textsIn(messages) === textsIn(now) && !st.isGenerating() && !st.isEditing() && !st.isSaving()) {
+        await readAnew(chat);
+        notice('info', t('read_anew'));
+        return;
+    }
+    notice('warning', `${t('changed_outside')}\n${t('reload')}`, 'Forklore', {
+        onclick: () => void readAnew(chat).catch(report),
+        timeOut: 20_000,
+    });
 }
 
 // --- chats -------------------------------------------------------------------------------------------------------

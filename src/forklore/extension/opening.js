@@ -12,7 +12,7 @@ const QUIET_MS = 300;
 const FRESH_MS = 2_000;
 
 /** Old forks the user has been told of. */
-const told = remembered('legacy-told');
+export const told = remembered('legacy-told');
 /** What each chat was last found to have, so that nothing is said twice. @type {Map<string, {when: number, codes: string}>} */
 const verified = new Map();
 /** @type {ReturnType<typeof setTimeout> | undefined} */

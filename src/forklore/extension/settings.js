@@ -1,5 +1,5 @@
 /** What the user has set for the extension; kept among SillyTavern's own settings. */
-import { context } from './sillytavern.js';
+import { context, userHandle } from './sillytavern.js';
 
 /**
  * @typedef {object} Settings
@@ -31,25 +31,30 @@ export function serviceAddress() {
     if (set) {
         return /^https?:\/\//.test(set) ? set : `http://${set}`;
     }
-    return `${location.protocol}//${location.hostname}:7788`;
+    // A proxy may serve the page encrypted; the service on this machine speaks plainly, and browsers allow that here.
+    const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
+    return `${isHere ? 'http:' : location.protocol}//${location.hostname}:7788`;
 }
+
+/** The name of something in the browser's storage: people who share a browser each have their own. @param {string} key */
+export const storageKey = (key) => `forklore.${key} ${userHandle()}`;
 
 /**
  * A small list of texts in the browser's storage.
  * @param {string} key
  */
 export function remembered(key) {
-    const name = `forklore.${key}`;
     /** @returns {string[]} */
     const all = () => {
         try {
-            const value = JSON.parse(localStorage.getItem(name) ?? '[]');
+            const value = JSON.parse(localStorage.getItem(storageKey(key)) ?? '[]');
             return Array.isArray(value) ? value.map(String) : [];
         } catch {
             return [];
         }
     };
-    const write = (/** @type {string[]} */ values) => localStorage.setItem(name, JSON.stringify(values.slice(-500)));
+    const write = (/** @type {string[]} */ values) =>
+        localStorage.setItem(storageKey(key), JSON.stringify(values.slice(-500)));
     return {
         all,
         has: (/** @type {string} */ value) => all().includes(value),

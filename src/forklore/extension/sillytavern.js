@@ -5,12 +5,16 @@
 import * as script from '../../../../script.js';
 import * as bookmarks from '../../../bookmarks.js';
 import * as groupChats from '../../../group-chats.js';
+import * as user from '../../../user.js';
 import * as worldInfo from '../../../world-info.js';
 
 /** Everything SillyTavern offers to extensions, as it is now: parts of it go stale when the chat changes. */
 export const context = () => SillyTavern.getContext();
 
 export const { eventSource, event_types: eventTypes } = script;
+
+/** Who is logged in to SillyTavern. @returns {string} */
+export const userHandle = () => user.getCurrentUserHandle?.() ?? '';
 
 /**
  * A chat that is open in the page.
@@ -99,6 +103,27 @@ export async function saveChat() {
     await script.saveChatConditional();
     return onDisk.saves > before && isStillOpen(open);
 }
+
+/**
+ * Read a chat's file.
+ * @param {string} name
+ * @param {string | null} groupId
+ * @param {string} [avatar] the character's, for a chat that is no group's
+ * @returns {Promise<any[]>} header and messages; empty when there is none
+ */
+export async function readFile(name, groupId, avatar = context().characters[context().characterId]?.avatar) {
+    const response = await fetch(groupId ? '/api/chats/group/get' : '/api/chats/get', {
+        method: 'POST',
+        headers: context().getRequestHeaders(),
+        body: JSON.stringify(groupId ? { id: name } : { file_name: name, avatar_url: avatar }),
+        cache: 'no-store',
+    });
+    const lines = await response.json();
+    return Array.isArray(lines) ? lines : [];
+}
+
+/** Whether a message is being edited: what was typed is nowhere but in the page. */
+export const isEditing = () => document.querySelector('#chat .edit_textarea') !== null;
 
 /** Read the open chat anew from its file. */
 export const reloadChat = () => script.reloadCurrentChat();

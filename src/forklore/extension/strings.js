@@ -33,6 +33,8 @@ const EN = {
     not_saved: 'The chat could not be saved, so nothing was done.',
     changed_elsewhere:
         'This chat was changed in another tab or program since this page read it. Saving it from here would lose that.',
+    changed_outside: 'Forklore changed this chat outside of this page. The next save from here would take that back.',
+    read_anew: 'Forklore changed this chat outside of this page, so it was read anew.',
     reload: 'Click here to reload the chat.',
     context_changed: 'The chat was switched while the fork was being made, so the fork was taken back.',
     context_changed_kept: 'The chat was switched while the fork was being made. The fork “{name}” is whole; only the link to it is missing.',
@@ -141,6 +143,8 @@ const ZH = {
     editing: '请稍候…',
     not_saved: '聊天无法保存，因此什么都没有做。',
     changed_elsewhere: '此聊天已在其他标签页或程序中被修改。从这里保存会丢失那些修改。',
+    changed_outside: 'Forklore 在此页面之外修改了此聊天。从这里再次保存会撤销那些修改。',
+    read_anew: 'Forklore 在此页面之外修改了此聊天，因此已重新载入。',
     reload: '点击此处重新载入聊天。',
     context_changed: '创建过程中切换了聊天，分叉已撤回。',
     context_changed_kept: '创建过程中切换了聊天。分叉“{name}”是完整的，只是缺少指向它的链接。',
