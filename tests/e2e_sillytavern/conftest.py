@@ -24,6 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "e2e_sillytavern" in str(item.path):
             item.add_marker(pytest.mark.sillytavern)
+            item.add_marker(pytest.mark.flaky(reruns=2))
             item.add_marker(pytest.mark.timeout(600))
 
 
