@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import forklore
-from forklore.disk.access import read_tokens, remove_tokens
+from forklore.disk.access import EXTENSION, PAIRING, read_tokens, remove_tokens
+from forklore.disk.disk import write_whole
 from forklore.errors import ForkloreError, Kind
 from forklore.version import VERSION
 
 SOURCE = Path(forklore.__file__).parent / "extension"
 """What is installed, as it lies in the package."""
-PLACE = "extensions/forklore"
-"""Where SillyTavern looks for the extension of one user."""
 MANIFEST = "manifest.json"
 LIST = "installed.json"
 """The files that were put there; nothing else is ever removed."""
-PAIRING = "pairing.json"
-"""The code that opens the service to the page once; the service deletes the file when it is spent."""
 
 
 class ExtensionForeign(ForkloreError):
@@ -70,7 +66,7 @@ class Extension:
 
 def status(root: Path, *, written: tuple[str, ...] = (), removed: tuple[str, ...] = ()) -> Extension:
     """Return what is installed in the workspace *root*."""
-    folder = root / PLACE
+    folder = root / EXTENSION
     manifest = _read(folder / MANIFEST)
     return Extension(
         folder=folder.as_posix(),
@@ -88,23 +84,23 @@ def install(root: Path, made: str) -> Extension:
 
     SillyTavern sees an extension by its manifest, so that one goes last.
     """
-    folder = root / PLACE
+    folder = root / EXTENSION
     if folder.exists() and any(folder.iterdir()) and not _is_ours(folder):
         raise ExtensionForeign(f"{folder.as_posix()!r} is not Forklore's extension.")
     names = sorted((path.name for path in SOURCE.iterdir() if path.is_file()), key=lambda name: name == MANIFEST)
     obsolete = [name for name in _listed(folder) if name not in names]
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / LIST, _encoded({"version": VERSION, "files": sorted({*names, *obsolete})}))
+    write_whole(folder / LIST, _encoded({"version": VERSION, "files": sorted({*names, *obsolete})}))
     written = tuple(name for name in names if _update(folder / name, _content(name)))
     removed = tuple(name for name in obsolete if _remove(folder / name))
-    _write(folder / LIST, _encoded({"version": VERSION, "files": sorted(names)}))
-    _write(folder / PAIRING, _encoded({"code": secrets.token_hex(16), "made": made}))
+    write_whole(folder / LIST, _encoded({"version": VERSION, "files": sorted(names)}))
+    write_whole(folder / PAIRING, _encoded({"code": secrets.token_hex(16), "made": made}))
     return status(root, written=written, removed=removed)
 
 
 def uninstall(root: Path) -> Extension:
     """Take away what ``install`` has put there, and let no browser in any more; the manifest goes first."""
-    folder = root / PLACE
+    folder = root / EXTENSION
     removed: tuple[str, ...] = ()
     if _is_ours(folder):
         names = sorted(_listed(folder), key=lambda name: name != MANIFEST)
@@ -154,15 +150,8 @@ def _update(path: Path, content: bytes) -> bool:
             return False
     except FileNotFoundError:
         pass
-    _write(path, content)
+    write_whole(path, content)
     return True
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Replace a file as a whole: SillyTavern may be reading it."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_bytes(content)
-    temporary.replace(path)
 
 
 def _remove(path: Path) -> bool:

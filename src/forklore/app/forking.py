@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from forklore.app.means import Means
 from forklore.app.progress import Progress
@@ -333,24 +333,34 @@ def _make(draft: Draft, report: Report, read: Reading, plan: Plan, *, means: Mea
     progress.go_on()
     applied = run.apply(plan, when=means.timestamp(), sources=read.files)
     progress.note(f'{point.kind.capitalize()} created: "{point.chat_name}"', good=True)
+    told = told_of_fork(draft, report, read)
+    told["warnings"] += tuple(_link_pending(reason) for reason in applied.pending)
     return ForkMade(
-        kind=point.kind,
-        chat=str(read.address.sibling(point.chat_name)),
-        parent=str(read.address),
-        at=point.at,
-        messages=point.at + 1,
-        lorebook=point.clone_name,
-        original_lorebook=read.book_name,
-        entries=entries,
-        lorebook_source=draft.book.source,
-        warnings=(*report.warnings, *(_link_pending(reason) for reason in applied.pending)),
-        carried_from_present=tuple(draft.carried),
-        left_out=tuple(draft.left_out),
+        **told,
         operation=applied.operation.id,
         running_version=running.current_version if running.current is not None else None,
         running_scenes=scenes,
         combined_messages=draft.cuts["combined_recap"].record["combined_recap_message_count"],
     )
+
+
+def told_of_fork(draft: Draft, report: Report, read: Reading) -> dict[str, Any]:
+    """Return what a ``ForkTold`` says of a fork."""
+    point = draft.point
+    return {
+        "kind": point.kind,
+        "chat": str(read.address.sibling(point.chat_name)),
+        "parent": str(read.address),
+        "at": point.at,
+        "messages": point.at + 1,
+        "lorebook": point.clone_name,
+        "original_lorebook": read.book_name,
+        "entries": len(draft.book.outline),
+        "lorebook_source": draft.book.source,
+        "warnings": report.warnings,
+        "carried_from_present": tuple(draft.carried),
+        "left_out": tuple(draft.left_out),
+    }
 
 
 _SOURCES = {

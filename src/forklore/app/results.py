@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from forklore.channels.queue import QueuedOperation
 from forklore.errors import ForkloreError, Kind
@@ -11,6 +11,13 @@ from forklore.log.operations import Operation
 from forklore.model.finding import Finding, Report
 from forklore.model.plan import Plan
 from forklore.model.timeline import Story
+
+
+class Result(Protocol):
+    """What a use case returns."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON shape of the result."""
 
 
 class ForkBlocked(ForkloreError):
@@ -28,9 +35,9 @@ class ForkBlocked(ForkloreError):
         self.report = report
 
 
-@dataclass(frozen=True, slots=True)
-class ForkMade:
-    """A fork that was made."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForkTold:
+    """What a fork comes to, whether it was made or is only planned."""
 
     kind: str
     chat: str
@@ -44,14 +51,9 @@ class ForkMade:
     warnings: tuple[Finding, ...]
     carried_from_present: tuple[str, ...]
     left_out: tuple[str, ...]
-    operation: str
-    running_version: int | None = None
-    running_scenes: int = 0
-    combined_messages: int | None = None
-    """How many messages the combined recap covers, None when there is none."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fork as the contract shows it."""
+        """Return what the contract shows of every fork."""
         return {
             "kind": self.kind,
             "chat": self.chat,
@@ -65,8 +67,22 @@ class ForkMade:
             "warnings": [finding.to_json() for finding in self.warnings],
             "carried_from_present": list(self.carried_from_present),
             "left_out": list(self.left_out),
-            "operation": self.operation,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForkMade(ForkTold):
+    """A fork that was made."""
+
+    operation: str
+    running_version: int | None = None
+    running_scenes: int = 0
+    combined_messages: int | None = None
+    """How many messages the combined recap covers, None when there is none."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fork as the contract shows it."""
+        return {**ForkTold.to_json(self), "operation": self.operation}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from forklore.cli.options import GLOBAL_OPTIONS, Invocation, settle_wait
 from forklore.errors import Kind
+
+if TYPE_CHECKING:
+    from forklore.app.results import Result
 
 EXIT_CODES = {
     Kind.INVALID: 2,
@@ -19,13 +22,6 @@ EXIT_CODES = {
     Kind.DAMAGED: 7,
 }
 EXIT_BUG, EXIT_INTERRUPTED = 1, 130
-
-
-class Result(Protocol):
-    """What a use case returns."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON shape of the result."""
 
 
 class Answer(NamedTuple):
@@ -68,4 +64,4 @@ def command(*, examples: Sequence[str]) -> Callable[[Callable[..., Answer | None
     return decorate
 
 
-__all__ = ["EXIT_BUG", "EXIT_CODES", "EXIT_INTERRUPTED", "Answer", "Command", "Invocation", "Result", "command"]
+__all__ = ["EXIT_BUG", "EXIT_CODES", "EXIT_INTERRUPTED", "Answer", "Command", "Invocation", "command"]

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import hmac
 import json
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from forklore.disk.disk import Disk
+from forklore.disk.disk import Disk, write_whole
 from forklore.disk.failures import refusal_of
 from forklore.disk.lock import workspace_lock
 from forklore.disk.operation_folder import FOLDER
 
 _TOKENS = Path(FOLDER) / "access.json"
-_CODE = Path("extensions") / "forklore" / "pairing.json"
+EXTENSION = "extensions/forklore"
+"""Where SillyTavern looks for the extension of one user."""
+PAIRING = "pairing.json"
+"""The code that opens the service to the page once; the service deletes the file when it is spent."""
+_CODE = Path(EXTENSION) / PAIRING
 _WAIT_SECONDS = 5.0
 _MOST = 50  # browsers that are paired at a time; the oldest gives way
 
@@ -98,27 +101,12 @@ def keep_sessions(path: Path, sessions: dict[str, str]) -> None:
     """Keep them for the next start of the service; where that cannot be, people log in again."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_name(f"{path.name}.{os.getpid()}.new")
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(sessions, file)
-        os.replace(new, path)
+        write_whole(path, json.dumps(sessions).encode(), private=True)
 
 
 def _write(root: Path, tokens: Sequence[Token], disk: Disk) -> None:
-    path = root / _TOKENS
-    new = path.with_name(f"access.{os.getpid()}.new")
+    text = json.dumps({"tokens": [asdict(token) for token in tokens]}, indent=2)
     try:
-        with suppress(FileNotFoundError):
-            disk.remove(new)
-        descriptor = disk.create(new)
-        try:
-            text = json.dumps({"tokens": [asdict(token) for token in tokens]}, indent=2)
-            disk.write(descriptor, text.encode() + b"\n")
-            disk.sync(descriptor)
-        finally:
-            os.close(descriptor)
-        disk.replace(new, path)
-        disk.sync_folder(path.parent)
+        write_whole(root / _TOKENS, text.encode() + b"\n", disk)
     except OSError as error:
         raise refusal_of(error.errno)(f"The pairing cannot be kept ({error.strerror or error}).") from error

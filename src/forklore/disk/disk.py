@@ -187,6 +187,23 @@ class Disk:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def write_whole(path: Path, content: bytes, disk: Disk | None = None, *, private: bool = False) -> None:
+    """Replace a small file of ours as a whole, or make it: who reads it meanwhile sees the old one or the new one."""
+    disk = disk or Disk()
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")
+    disk.remove(new)
+    descriptor = disk.create(new)
+    try:
+        if private:
+            os.chmod(new, 0o600)
+        disk.write(descriptor, content)
+        disk.sync(descriptor)
+    finally:
+        os.close(descriptor)
+    disk.replace(new, path)
+    disk.sync_folder(path.parent)
+
+
 def _copy_in_kernel(source: int, target: int, start: int, count: int) -> int:
     """Return how many bytes were copied, 0 where the kernel cannot."""
     if not hasattr(os, "copy_file_range"):

@@ -19,6 +19,14 @@ _SESSIONS = 200  # browsers that are logged in at a time; the oldest gives way
 _TRIES, _TRIES_PER_SECOND = 10.0, 10 / 60
 
 
+class LoginNeeded(ForkloreError):
+    """Nobody sees a story without a key."""
+
+    code = "LOGIN_NEEDED"
+    kind = Kind.INVALID
+    action = "Open the link that `forklore serve` printed, or start it again for a new one."
+
+
 class NotPaired(ForkloreError):
     """The code or password opens nothing."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from forklore.formats.json_text import encode, to_bytes
-from forklore.web.access import Access, Bucket
+from forklore.web.access import Access, Bucket, LoginNeeded
 from forklore.web.addresses import is_address, is_loopback
 from forklore.web.problems import PROBLEM_JSON, problem
 
@@ -195,7 +195,7 @@ class Doors:
             return Visitor(root, foreign) if root else Refusal(401, "NOT_PAIRED", "The token opens nothing.", _PAIR)
         root = self._of_cookie(headers)
         if root is None or foreign is not None:
-            return Refusal(401, "LOGIN_NEEDED", "You are not logged in.", _LOG_IN)
+            return Refusal(401, LoginNeeded.code, "You are not logged in.", LoginNeeded.action)
         site = headers.get("sec-fetch-site", "same-origin")
         if site not in ("same-origin", "none") or (method not in ("GET", "HEAD") and origin is None):
             return Refusal(403, "FOREIGN_ORIGIN", "A page of somebody else asks.", _PAIR_FIRST)
@@ -209,7 +209,6 @@ class Doors:
 _ASK_BY_NAME = "Use the address that `forklore serve` printed."
 _PAIR_FIRST = "Only Forklore's own page and a paired SillyTavern may ask: `forklore extension install` pairs one."
 _PAIR = "Pair the extension again: `forklore extension install` leaves a new code."
-_LOG_IN = "Open the link that `forklore serve` printed, or start it again for a new one."
 
 
 def _hurried(receive: Receive) -> Receive:

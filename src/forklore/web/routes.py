@@ -111,7 +111,7 @@ async def checkpoint(request: Asked, service: TheService, data: JSONBody[Checkpo
                 at=data.at,
                 name=data.name,
                 show_last_scene=data.show_last_scene,
-                **_leaving(data),
+                leave_parent=data.leave_parent,
             ),
         )
     return await service.change(
@@ -122,7 +122,7 @@ async def checkpoint(request: Asked, service: TheService, data: JSONBody[Checkpo
             name=data.name,
             wait=_seconds(data.wait),
             show_last_scene=data.show_last_scene,
-            **_leaving(data),
+            leave_parent=data.leave_parent,
         ),
     )
 
@@ -139,7 +139,7 @@ async def branch(request: Asked, service: TheService, data: JSONBody[BranchWante
                 at=data.at,
                 swipe=data.swipe,
                 show_last_scene=data.show_last_scene,
-                **_leaving(data),
+                leave_parent=data.leave_parent,
             ),
         )
     return await service.change(
@@ -150,7 +150,7 @@ async def branch(request: Asked, service: TheService, data: JSONBody[BranchWante
             swipe=data.swipe,
             wait=_seconds(data.wait),
             show_last_scene=data.show_last_scene,
-            **_leaving(data),
+            leave_parent=data.leave_parent,
         ),
     )
 
@@ -163,10 +163,6 @@ def _seconds(wait: Wait) -> float | None:
     if wait < 0:
         raise BadRequest(f"{wait} is not a number of seconds.")
     return wait
-
-
-def _leaving(wanted: CheckpointWanted | BranchWanted | UndoWanted) -> dict[str, Any]:
-    return {"leave_parent": True} if wanted.leave_parent else {}
 
 
 # --- mending ------------------------------------------------------------------------------------------------------
@@ -324,7 +320,7 @@ async def log(request: Asked, service: TheService) -> Json:
 @post("/undo", status_code=200, responses=RESPONSES, summary="Undo an operation")
 async def undo(request: Asked, service: TheService, data: JSONBody[UndoWanted]) -> Json:
     """Undo an operation by an inverse edit of the files as they are now."""
-    return await service.change(request, lambda forklore: forklore.undo(data.operation, **_leaving(data)))
+    return await service.change(request, lambda forklore: forklore.undo(data.operation, leave_parent=data.leave_parent))
 
 
 @get("/queue", responses=RESPONSES, summary="The queue of a timeline")

@@ -100,6 +100,7 @@ def serve(
     access.on_login = lambda root: on_login(link(root))
     on_ready(Serving(address, tuple((root, link(root)) for root in roots), to_network))
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    logging.getLogger("watchdog").setLevel(logging.ERROR)  # it warns of every folder that is watched no more
     config = uvicorn.Config(
         application(house, access, service, poll=poll),
         date_header=False,

@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
 from forklore.app.open import open_workspace
 from forklore.app.progress import Progress, Silent
-from forklore.errors import ForkloreError, Kind
+from forklore.web.access import LoginNeeded
 from forklore.web.events import Events
 from forklore.web.jobs import MOST_JOBS, Job, Jobs, Together
 from forklore.web.problems import Json
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from litestar import Request
 
     from forklore.app.forklore import Forklore
+    from forklore.app.results import Result
 
 JOB_HEADER = "x-forklore-job"
 _ASKED_TOGETHER_SECONDS = 0.1
@@ -30,21 +31,6 @@ _READERS = 12
 _MOST_VERIFIED = 1000  # answers that are kept to tell whether the next one is another
 
 T = TypeVar("T")
-
-
-class LoginNeeded(ForkloreError):
-    """Nobody sees a story without a key."""
-
-    code = "LOGIN_NEEDED"
-    kind = Kind.INVALID
-    action = "Open the link that `forklore serve` printed, or start it again for a new one."
-
-
-class Result(Protocol):
-    """What a use case returns."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON shape of the result."""
 
 
 class Service:

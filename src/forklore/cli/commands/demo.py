@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _PORT = 7788
-_PATIENCE_SECONDS = 60.0  # where nobody can press Ctrl-C, nobody may be looking
+_PATIENCE_SECONDS = 300.0  # where nobody can press Ctrl-C, nobody may be looking
 
 
 @command(examples=("forklore demo", "forklore demo hollow-quay --no-serve", "forklore demo --json"))
@@ -51,6 +51,8 @@ def _serve(root: Path) -> None:
     from forklore.web.server import PortTaken
 
     patience = None if terminal.is_terminal(sys.stdin) else _PATIENCE_SECONDS
+    if patience is not None:
+        terminal.write("It ends by itself when nobody has looked at it for five minutes.\n")
     try:
         serve_page([root], host="127.0.0.1", port=_PORT, patience=patience)
     except PortTaken:

@@ -86,13 +86,9 @@ function browserPart() {
 
 /** @param {string} theme */
 function setTheme(theme) {
-  if (theme === "auto") {
-    localStorage.removeItem("forklore.theme");
-    delete document.documentElement.dataset["theme"];
-  } else {
-    localStorage.setItem("forklore.theme", theme);
-    document.documentElement.dataset["theme"] = theme;
-  }
+  if (theme === "auto") localStorage.removeItem("forklore.theme");
+  else localStorage.setItem("forklore.theme", theme);
+  dispatchEvent(new Event("forklore-theme"));
 }
 
 /**
