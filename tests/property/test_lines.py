@@ -1,5 +1,7 @@
 """Any file, in any chunks: lines are found where they are."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -46,9 +48,15 @@ def test_every_chunking_finds_the_lines(data: bytes, at: list[int]) -> None:
     assert Chat.from_bytes(data).lines == index
 
 
-@given(files, st.lists(st.sampled_from([b"x", b"{}", b'"', b"xx", b"}{"]), min_size=1, max_size=2, unique=True))
-def test_searching_finds_the_messages_that_contain_a_needle(data: bytes, needles: list[bytes]) -> None:
-    chat = Chat.from_bytes(data)
+needles_in_files = st.sampled_from([b"x", b"{}", b'"', b"xx", b"}{", b"\xef\xbb\xbf{"])
+
+
+@given(files, st.lists(needles_in_files, min_size=1, max_size=2, unique=True), st.integers(1, 9))
+def test_searching_finds_the_messages_that_contain_a_needle(data: bytes, needles: list[bytes], size: int) -> None:
+    def chunks(start: int, end: int) -> Iterator[bytes]:
+        return (data[at : min(end, at + size)] for at in range(start, end, size))
+
+    chat = replace(Chat.from_bytes(data), chunks=chunks)
     last = chat.message_count - 1
 
     found = list(chat.messages_with(*needles, upto=last))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import eq
 from typing import Any
 
 from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
@@ -99,7 +100,7 @@ def broken_lines(outline: Outline) -> Iterator[str]:
 def _are_sound(registries: Iterable[EntryOutline], comments: Mapping[int, str]) -> bool:
     """Whether all is written as ST-Auto-Recap writes it and every line is right: quick to see, and nearly always so."""
     contents = [entry.content or "" for entry in registries]
-    lines = [line for content in contents for line in content.split("\n- ")[1:]]
+    lines = [line for content in contents for line in content.split("\n- UID=")[1:]]
     # As many aliases and synopses as lines, and no other parts: so nothing but its beginning gives a line its UID.
     counts = [
         (text.count("\n"), text.count(" | aliases: "), text.count(" | synopsis: "), text.count("|") / 3)
@@ -108,8 +109,11 @@ def _are_sound(registries: Iterable[EntryOutline], comments: Mapping[int, str]) 
     if any(sum(column) != len(lines) for column in zip(*counts, strict=True)):
         return False
     named = [line.partition(" | aliases: ")[0] for line in lines]
-    plain = ((uid, name) for uid, name in comments.items() if name == name.strip() != _NONE and "|" not in name)
-    known = {f"UID={uid} | name: {name}" for uid, name in plain}
+    known = {f"{uid} | name: {name}" for uid, name in comments.items()}
+    # What is read from a line has no blanks around it, and a dash means that there is nothing.
+    names = comments.values()
+    if _NONE in names or not all(map(eq, names, map(str.strip, names))):
+        return False
     return len(set(named)) == len(named) and known.issuperset(named)
 
 

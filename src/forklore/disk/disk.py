@@ -72,11 +72,11 @@ class Disk:
     def make_folder(self, path: Path, *, durable: bool = True) -> None:
         """Make the folder and its missing parents; an existing one is fine.
 
-        Its name is on the disk at the return, unless the caller syncs the parent later anyway (*durable*).
+        Its name is on the disk at the return, unless the caller syncs its parents later anyway (*durable*).
         """
         if os.path.isdir(path):
             return
-        self.make_folder(path.parent)
+        self.make_folder(path.parent, durable=durable)
         try:
             os.mkdir(path)
         except FileExistsError:
@@ -127,6 +127,17 @@ class Disk:
         """Write *data* over what stands at *offset*."""
         os.lseek(descriptor, offset, os.SEEK_SET)
         self.write(descriptor, data)
+
+    def begin_sync(self, descriptor: int) -> None:
+        """Let the disk begin with what was written so far, so that a later ``sync`` has less to wait for."""
+        library = _system_library() if sys.platform == "linux" else None
+        if library is not None and hasattr(library, "sync_file_range"):
+            import ctypes  # noqa: PLC0415  # only who writes pays for it
+
+            begin_writing, all_of_it = 2, ctypes.c_int64(0)
+            library.sync_file_range(
+                descriptor, all_of_it, all_of_it, begin_writing
+            )  # a mere hint: refusals do not count
 
     def sync(self, descriptor: int) -> None:
         """Return when the content is on the disk."""

@@ -16,12 +16,13 @@ from typing import Any, Self
 
 from forklore.disk.disk import fingerprint, read_at
 from forklore.errors import ForkloreError, Kind
-from forklore.formats.chat_jsonl import SCAN_BYTES, Chat, index_lines
+from forklore.formats.chat_jsonl import SCAN_BYTES, Chat, index_lines, index_of
 from forklore.model.plan import Fingerprint
 
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe must not make us wait
 _LARGE = 1 << 20
 _SMALL = 128 << 10  # so much is read at once rather than where it is asked for
+_IN_MEMORY = 2 << 20  # so much is kept once it had to be read as a whole: it will be wanted again
 
 
 class ContextChanged(ForkloreError):
@@ -38,6 +39,7 @@ class OpenFile:
     def __init__(self, path: str | Path) -> None:
         """Open the file; raises what ``os.open`` raises, and ``OSError`` for what is no file."""
         self.path = path
+        self._kept: bytes | None = None
         self.descriptor = os.open(path, _READING)
         self.stat = os.fstat(self.descriptor)
         if not stat.S_ISREG(self.stat.st_mode):
@@ -63,6 +65,14 @@ class OpenFile:
     def read(self, start: int = 0, end: int | None = None) -> bytes:
         """Return the bytes from *start* to *end*; raises ``ContextChanged`` when the file became shorter."""
         end = self.size if end is None else end
+        if self._kept is not None:
+            return self._kept[start:end]
+        data = self._read(start, end)
+        if len(data) == self.size <= _IN_MEMORY:
+            self._kept = data
+        return data
+
+    def _read(self, start: int, end: int) -> bytes:
         data = read_at(self.descriptor, start, end - start)
         while len(data) < end - start:
             more = read_at(self.descriptor, start + len(data), end - start - len(data))
@@ -78,7 +88,7 @@ class OpenFile:
         than the reading.
         """
         end = self.size if end is None else end
-        if end - start <= size or not hasattr(os, "preadv"):
+        if end - start <= size or self._kept is not None or not hasattr(os, "preadv"):
             while start < end:
                 data = self.read(start, min(end, start + size))
                 yield data
@@ -104,7 +114,9 @@ class OpenFile:
         """The content as a chat."""
         if self.size <= _SMALL:
             return Chat.from_bytes(self.read())
-        return Chat(lambda: index_lines(self.chunks()), self.read, self._first_bytes)
+        if self.size <= _IN_MEMORY:
+            return Chat(lambda: index_of(self.read()), self.read, self.chunks, self._first_bytes)
+        return Chat(lambda: index_lines(self.chunks()), self.read, self.chunks, self._first_bytes)
 
     def _first_bytes(self, count: int) -> bytes:
         return self.read(0, min(count, self.size))

@@ -32,17 +32,16 @@ class OperationFolder:
         self._root, self._disk = root, disk
         self._elsewhere: frozenset[Path] = frozenset()
         self._looked_at: set[Path] = set()
-        self._is_made = False
+        self._is_made = self._is_first = False
 
     # --- places ---------------------------------------------------------------------------------------------------
 
     def make(self, targets: Iterable[Path]) -> None:
         """Make the folder; of the folders *targets*, note those from which nothing can be renamed into it."""
         if not self._is_made:
-            if not is_there(self.path.parent):
-                self._disk.make_folder(self.path.parent)
-                self._disk.sync_folder(self._root)
-            self._disk.make_folder(self.path, durable=False)  # the journal's sync does it
+            # The journal's sync makes them durable; until then they may as well be lost.
+            self._is_first = not is_there(self.path.parent)
+            self._disk.make_folder(self.path, durable=False)
             self._is_made = True
         unknown = set(targets) - self._looked_at
         self._looked_at |= unknown
@@ -51,8 +50,7 @@ class OperationFolder:
             self._elsewhere |= elsewhere
             # Durable before the first file is written there: what is not noted would never be tidied away.
             self._write(self.path / _ELSEWHERE, sorted(map(self.name_of, self._elsewhere)))
-            self._disk.sync_folder(self.path)
-            self._disk.sync_folder(self.path.parent)
+            self._sync()
 
     def _is_elsewhere(self, folder: Path) -> bool:
         try:
@@ -84,8 +82,16 @@ class OperationFolder:
     def write_journal(self, journal: dict[str, Any]) -> None:
         """Make the journal durable: what is in the folder counts from here on."""
         self._write(self.path / _JOURNAL, journal)
+        self._sync()
+
+    def _sync(self) -> None:
+        """Make the names in the folder durable, and those that lead to it."""
         self._disk.sync_folder(self.path)
         self._disk.sync_folder(self.path.parent)
+        if self._is_first:
+            self._disk.sync_folder(self.path.parent.parent)
+            self._disk.sync_folder(self._root)
+            self._is_first = False
 
     def read_journal(self) -> dict[str, Any] | None:
         """Return the journal; None when the operation never got that far, ``JournalUnreadable`` when it is garbled."""

@@ -18,13 +18,11 @@ from forklore.model.plan import Change, CreateFile, EditFile, Piece, Plan, Range
 from forklore.planning.undo import UndoRefused
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from forklore.disk.staging import Staged
+    from forklore.disk.staging import Writing
 
 _DOES: dict[type[Change], str] = {CreateFile: "create", EditFile: "edit", TrashFile: "trash", RestoreFile: "restore"}
 _AHEAD = 500  # numbers of changes that were begun before the plan knew their place
-Begun = tuple[JournalledChange, "Future[Staged] | None"]
+Begun = tuple[JournalledChange, "Writing | None"]
 """A change as the journal will describe it, and the writing that has to end first."""
 
 
@@ -64,14 +62,14 @@ class Preparation:
                 self.working_on = change.path
                 ahead = self._ahead.get(change)
                 begun.append(ahead or self._begin(stager, change, _described(change), number=number, sources=sources))
+            for written, writing in begun:
+                if writing is not None:
+                    self.working_on = written["path"]
+                    staged = stager.finish(writing)
+                    written |= {"staged": self._folder.name_of(staged.path), "mine": staged.fingerprint.to_json()}
+                    written.setdefault("content", [list(segment) for segment in staged.content])
         finally:
             self.close()  # also when one failed: nothing may still be writing when we take back
-        for written, writing in begun:
-            if writing is not None:
-                self.working_on = written["path"]
-                staged = writing.result()
-                written |= {"staged": self._folder.name_of(staged.path), "mine": staged.fingerprint.to_json()}
-                written.setdefault("content", [list(segment) for segment in staged.content])
         return [written for written, _ in begun]
 
     def close(self) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from forklore.disk.disk import Disk, fingerprint_at
@@ -29,8 +30,9 @@ Content = tuple[tuple[int, str], ...]
 
 _STAND_IN = b"0" * 64
 _HASHED_AT_ONCE = 4 << 20
-_MAPPED_AT_ONCE = 16 << 20  # it counts as memory of ours
+_MAPPED_AT_ONCE = 32 << 20  # it counts as memory of ours
 _SMALL = 1 << 20  # what is smaller is written before a thread has begun
+_PATIENCE = 0.002  # seconds in which a thread has surely begun
 _LARGE = 16 << 20  # for less, setting space aside costs more than it saves
 
 
@@ -74,9 +76,10 @@ def prepare_edit(change: EditFile, file: OpenFile) -> PreparedEdit | None:
 
 
 class Stager:
-    """Writes files aside, several at a time: the disk works on one while the next is written.
+    """Writes files aside; the disk already works on one while the next is written and while we go on.
 
-    Small files are written at once: that is quicker than handing them to a thread.
+    Small files are written at once: that is quicker than handing them to a thread. A large one gets a thread of its own
+    for all that is to be done with it, so that hardly anything waits for anything else.
     """
 
     def __init__(self, disk: Disk, progress: Callable[[int], None] | None = None) -> None:
@@ -85,11 +88,14 @@ class Stager:
         self._progress = progress or (lambda _count: None)
         self._pool: ThreadPoolExecutor | None = None
         self._digests: Digests = {}
+        self._begun: list[Writing] = []
 
     def close(self) -> None:
-        """Wait for everything that was begun."""
+        """Wait for everything that was begun, and let go of the files; what was not finished is worthless."""
         if self._pool is not None:
             self._pool.shutdown(wait=True)
+        for file in self._begun:
+            file.close()
 
     def begin(
         self,
@@ -99,109 +105,163 @@ class Stager:
         like: os.stat_result | None,
         *,
         prove: bool = True,
-    ) -> Future[Staged]:
+    ) -> Writing:
         """Begin writing a file, with mode and owner of *like*; without *prove*, copied ranges get no digest."""
         wanted = [piece.pieces for piece in pieces if isinstance(piece, DigestOf)]
         wanted += [(piece,) for piece in pieces if isinstance(piece, Range) and prove]
-        file = _Writing(path, pieces, sources, like)
-        if file.size < _SMALL:
-            self._begin_digests(wanted, sources)
-            return self._begin(self._write, file, self._digests, at_once=True)
-        copying = self._begin(self._copy, file, {})
-        # Each waits only for what was begun before it, so that they cannot all wait for each other.
-        self._begin_own_digests(file, wanted, copying)
+        file = Writing(path, pieces, sources, like)
+        self._begun.append(file)
+        if file.size >= _SMALL:
+            self._expect_own_digests(file, wanted)
+        # A thread waits only for digests that were begun before it, so that they cannot all wait for each other.
         self._begin_digests(wanted, sources)
-        return self._begin(self._finish, file, dict(self._digests), copying)
+        try:
+            self._begin_copy(file)
+            if file.size >= _SMALL:
+                file.writing = self._in_thread(self._write, file)
+            else:
+                file.writing.set_result(None)
+        except BaseException as error:  # noqa: BLE001  # raised where the result is asked for, as a thread's would be
+            file.give_up(error)
+            file.writing.set_exception(error)
+        return file
 
     def let_begin(self) -> None:
         """Let the threads give the disk its work, before we keep the interpreter busy ourselves."""
-        time.sleep(0.0002)
+        for file in self._begun:
+            file.is_copying.wait(_PATIENCE)
 
-    def _begin_digests(self, wanted: Sequence[tuple[Bytes | Range, ...]], sources: Mapping[str, OpenFile]) -> None:
-        """Begin to work out the digests of *wanted*, unless that was begun before."""
-        for pieces in wanted:
-            if pieces not in self._digests:
-                self._digests[pieces] = self._begin(_hash, pieces, sources, at_once=_length(pieces) < _SMALL)
-
-    def _begin_own_digests(
-        self, file: _Writing, wanted: Sequence[tuple[Bytes | Range, ...]], copying: Future[None]
-    ) -> None:
-        """Work out the digests of what the file itself consists of from the copy, once it is made.
-
-        The disk has something to do then, and a file of ours can be mapped: nobody will shorten it.
-        """
-        for pieces in wanted:
-            place = _place(pieces, file.pieces)
-            if place is not None and pieces not in self._digests:
-                end = place + _length(pieces)
-                self._digests[pieces] = self._begin(_hash_copy, copying, file.path, place, end)
-
-    def _begin(self, work: Callable[..., T], *arguments: Any, at_once: bool = False) -> Future[T]:
-        """Begin *work* in a thread; do it *at_once* where that is quicker than handing it over."""
-        from concurrent.futures import Future, ThreadPoolExecutor  # noqa: PLC0415  # heavy, and only writers need it
-
-        if not at_once:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(max_workers=12)
-            return self._pool.submit(work, *arguments)
-        done: Future[T] = Future()
+    def finish(self, file: Writing) -> Staged:
+        """Return when a file is whole and durable; it is closed whatever happens."""
         try:
-            done.set_result(work(*arguments))
-        except BaseException as error:  # noqa: BLE001  # raised where the result is asked for, as a thread's would be
-            done.set_exception(error)
-        return done
-
-    def _write(self, file: _Writing, digests: Digests) -> Staged:
-        return self._finish(file, digests, self._begin(self._copy, file, digests, at_once=True))
-
-    def _copy(self, file: _Writing, digests: Digests) -> None:
-        """Write the pieces one after the other; where a digest is not known yet, note that it comes late."""
-        descriptor = file.descriptor = self._disk.create(file.path, file.like)
-        if file.size >= _LARGE:
-            self._disk.reserve(descriptor, file.size)
-        offset = 0
-        for piece in file.pieces:
-            if isinstance(piece, Range):
-                self._disk.copy(file.sources[piece.path].descriptor, descriptor, piece.start, piece.end)
-            elif isinstance(piece, Bytes):
-                self._disk.write(descriptor, piece.data)
-            elif piece.pieces in digests:
-                self._disk.write(descriptor, digests[piece.pieces].result().encode())
-            else:
-                self._disk.write(descriptor, _STAND_IN)
-                file.late.append((offset, piece))
-            offset += _length_of(piece)
-            self._progress(_length_of(piece))
-
-    def _finish(self, file: _Writing, digests: Digests, copying: Future[None]) -> Staged:
-        """Make the file durable, with the digests that came late; it is closed whatever happens."""
-        try:
-            copying.result()
-            self._disk.sync(file.descriptor)
-            for place, piece in file.late:
-                self._disk.patch(file.descriptor, place, digests[piece.pieces].result().encode())
-            if file.late:
-                self._disk.sync(file.descriptor)
+            file.writing.result()
+            if not file.is_sealed:
+                self._seal(file)
         finally:
             file.close()
         staged = fingerprint_at(file.path)
         if staged is None or staged.size != file.size:
             raise OSError(f"{file.path.name} was not written whole")
-        return Staged(file.path, staged, _content(file.pieces, digests))
+        return Staged(file.path, staged, _content(file.pieces, self._digests))
+
+    def _expect_own_digests(self, file: Writing, wanted: Sequence[tuple[Bytes | Range, ...]]) -> None:
+        """Note which digests come from the copy, once it is made.
+
+        The disk has something to do then, and a file of ours can be mapped: nobody will shorten it.
+        """
+        from concurrent.futures import Future  # noqa: PLC0415  # heavy, and only writers need it
+
+        for pieces in wanted:
+            place = _place(pieces, file.pieces)
+            if place is not None and pieces not in self._digests:
+                digest: Future[str] = Future()
+                self._digests[pieces] = digest
+                file.own.append((place, place + _length(pieces), digest))
+
+    def _begin_digests(self, wanted: Sequence[tuple[Bytes | Range, ...]], sources: Mapping[str, OpenFile]) -> None:
+        """Begin to work out the digests of *wanted*, unless that was begun before."""
+        from concurrent.futures import Future  # noqa: PLC0415  # heavy, and only writers need it
+
+        for pieces in wanted:
+            if pieces not in self._digests:
+                if _length(pieces) >= _SMALL:
+                    self._digests[pieces] = self._in_thread(_hash, pieces, sources)
+                else:
+                    digest: Future[str] = Future()
+                    self._digests[pieces] = digest
+                    try:
+                        digest.set_result(_hash(pieces, sources))
+                    except BaseException as error:  # noqa: BLE001  # raised where the result is asked for
+                        digest.set_exception(error)
+
+    def _in_thread(self, work: Callable[..., T], *arguments: Any) -> Future[T]:
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # heavy, and only writers need it
+
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(max_workers=8)
+        return self._pool.submit(work, *arguments)
+
+    def _write(self, file: Writing) -> None:
+        """Write the rest of a file, work out its own digests while the disk is at it, and make it durable."""
+        try:
+            self._copy(file)
+            for start, end, digest in file.own:
+                digest.set_result(_hash_copy(file.path, start, end))
+        except BaseException as error:
+            file.give_up(error)
+            raise
+        self._seal(file)
+
+    def _begin_copy(self, file: Writing) -> None:
+        """Make the file and write what comes before its first large piece."""
+        file.descriptor = self._disk.create(file.path, file.like)
+        if file.size >= _LARGE:
+            self._disk.reserve(file.descriptor, file.size)
+        self._copy(file, only_small=True)
+
+    def _copy(self, file: Writing, *, only_small: bool = False) -> None:
+        """Write the pieces one after the other; where a digest is not known yet, note that it comes late."""
+        small = b""
+        while file.left and not (only_small and _length_of(file.left[0]) >= _SMALL):
+            piece = file.left.popleft()
+            if isinstance(piece, Range):
+                self._disk.write(file.descriptor, small)
+                small = b""
+                if not only_small:
+                    file.is_copying.set()
+                self._disk.copy(file.sources[piece.path].descriptor, file.descriptor, piece.start, piece.end)
+            elif isinstance(piece, Bytes):
+                small += piece.data
+            elif self._digests[piece.pieces].done():
+                small += self._digests[piece.pieces].result().encode()
+            else:
+                file.late.append((file.written, piece))
+                small += _STAND_IN
+            file.written += _length_of(piece)
+            self._progress(_length_of(piece))
+        self._disk.write(file.descriptor, small)
+        if not file.left:
+            file.is_copying.set()
+            self._disk.begin_sync(file.descriptor)
+
+    def _seal(self, file: Writing) -> None:
+        """Put in the digests that came late, and make the file durable."""
+        for place, piece in file.late:
+            self._disk.patch(file.descriptor, place, self._digests[piece.pieces].result().encode())
+        self._disk.sync(file.descriptor)
+        file.is_sealed = True
 
 
-class _Writing:
+class Writing:
     """A file that is being written."""
 
     def __init__(
         self, path: Path, pieces: tuple[Piece, ...], sources: Mapping[str, OpenFile], like: os.stat_result | None
     ) -> None:
+        """Speak of a file that is not begun yet."""
+        from concurrent.futures import Future  # noqa: PLC0415  # heavy, and only writers need it
+
         self.path, self.pieces, self.sources, self.like = path, pieces, sources, like
         self.size = _length(pieces)
         self.descriptor = -1
+        self.left = deque(pieces)
+        self.written = 0
+        self.is_copying = Event()
         self.late: list[tuple[int, DigestOf]] = []
+        self.own: list[tuple[int, int, Future[str]]] = []
+        """Which parts of it digests are wanted of."""
+        self.writing: Future[None] = Future()
+        self.is_sealed = False
+
+    def give_up(self, error: BaseException) -> None:
+        """Nobody need wait for this file any more."""
+        self.is_copying.set()
+        for _, _, digest in self.own:
+            if not digest.done():
+                digest.set_exception(error)
 
     def close(self) -> None:
+        """Let go of the file; closing twice is fine."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
@@ -248,12 +308,11 @@ def _place(wanted: tuple[Piece, ...], pieces: tuple[Piece, ...]) -> int | None:
     return None
 
 
-def _hash_copy(copying: Future[None], path: Path, start: int, end: int) -> str:
-    """Return the digest of a part of a file that is being written, once it is.
+def _hash_copy(path: Path, start: int, end: int) -> str:
+    """Return the digest of a part of a file that we have written.
 
     It is mapped, not read: so it takes few steps in the interpreter, which may be busy elsewhere.
     """
-    copying.result()
     digest = hashlib.sha256()
     with OpenFile(path) as file:
         try:

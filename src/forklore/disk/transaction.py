@@ -282,8 +282,7 @@ class Run:
                 return True  # done already; the inverse in the journal stands
             aside = self._folder.aside(target, 1000 + attempt)
             self._disk.remove(aside)
-            writing = stager.begin(aside, prepared.pieces, {change["path"]: file}, file.stat, prove=False)
-            staged = writing.result()
+            staged = stager.finish(stager.begin(aside, prepared.pieces, {change["path"]: file}, file.stat, prove=False))
             expected = file.fingerprint
         change |= {
             "staged": self._folder.name_of(staged.path),

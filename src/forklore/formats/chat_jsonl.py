@@ -24,6 +24,9 @@ _OPENING = 4096  # more blanks than this at the start of a line are not looked t
 ReadRange = Callable[[int, int], bytes]
 """Returns the bytes from an offset up to another one of a file that cannot change any more."""
 
+ReadChunks = Callable[[int, int], Iterator[Any]]
+"""Yields the bytes from an offset up to another one in pieces; each is gone when the next one comes."""
+
 SCAN_BYTES = 256 << 10
 _HEADER_BYTES = 256 << 10  # as long as most headers are; those of older stories may be longer
 
@@ -78,6 +81,11 @@ def index_lines(chunks: Iterable[Any]) -> LineIndex:
     return LineIndex(starts, ends, offset, tuple(odd))
 
 
+def index_of(data: bytes) -> LineIndex:
+    """Return the line index of a file that is wholly in memory."""
+    return _index_plainly(data) or index_lines([data])
+
+
 def _index_plainly(data: bytes) -> LineIndex | None:
     """Return the line index of a whole file in which every line begins like an object, None for any other."""
     lines = BytesIO(data).readlines()
@@ -91,6 +99,32 @@ def _index_plainly(data: bytes) -> LineIndex | None:
     return LineIndex(starts, ends, len(data))
 
 
+class _Search:
+    """The search for a text in a file that comes piece by piece; also across their borders."""
+
+    def __init__(self, needle: bytes, start: int) -> None:
+        self._needle, self._start = needle, start
+        self._before = b""  # the end of what came before, one byte too short to hold the needle
+
+    def go_on(self, chunk: Any) -> list[int]:
+        """Look through the next piece and return where the needle is."""
+        most = len(self._needle) - 1
+        across = self._before + bytes(chunk[:most])
+        found = [self._start - len(self._before) + at for at in _within(across, self._needle)]
+        found += [self._start + at for at in _within(chunk, self._needle)]
+        self._start += len(chunk)
+        self._before = (self._before + bytes(chunk[max(0, len(chunk) - most) :]))[-most:] if most else b""
+        return found
+
+
+def _within(data: Any, needle: bytes) -> Iterator[int]:
+    """Yield where *needle* begins in *data*."""
+    at = data.find(needle)
+    while at >= 0:
+        yield at
+        at = data.find(needle, at + 1)
+
+
 @dataclass(frozen=True)
 class Chat:
     """A chat whose lines are known by their place; each is parsed when it is asked for."""
@@ -98,6 +132,7 @@ class Chat:
     index: Callable[[], LineIndex]
     """Looks through the whole file; asked only when more than the header is wanted."""
     read: ReadRange
+    chunks: ReadChunks
     read_from_start: Callable[[int], bytes] | None = None
     """Returns the first bytes of the file, as many as there are."""
     answers: dict[str, Any] = field(default_factory=dict)
@@ -107,8 +142,9 @@ class Chat:
     def from_bytes(cls, data: bytes) -> Chat:
         """Return a chat that is wholly in memory."""
         return cls(
-            lambda: _index_plainly(data) or index_lines([data]),
+            lambda: index_of(data),
             lambda start, end: data[start:end],
+            lambda start, end: iter((data[start:end],)),
             lambda count: data[:count],
         )
 
@@ -191,19 +227,10 @@ class Chat:
                 return
 
     def _occurrences(self, needles: tuple[bytes, ...], start: int, end: int) -> Iterator[int]:
-        """Yield where the *needles* stand, in order, reading piece by piece with an overlap for those on a border."""
-        overlap = max(len(needle) for needle in needles) - 1
-        while start < end:
-            stop = min(end, start + SCAN_BYTES)
-            data = self.read(start, min(end, stop + overlap))
-            found = []
-            for needle in needles:
-                at = data.find(needle)
-                while at >= 0 and start + at < stop:  # what begins in the overlap is found in the next piece
-                    found.append(start + at)
-                    at = data.find(needle, at + 1)
-            yield from sorted(found)
-            start = stop
+        """Yield where the *needles* stand, in order."""
+        searches = [_Search(needle, start) for needle in needles]
+        for chunk in self.chunks(start, end):
+            yield from sorted(at for search in searches for at in search.go_on(chunk))
 
     def first_of_last(self, size: int, *, upto: int | None = None) -> int:
         """Return the first of the last messages that have *size* bytes together; *upto*: the last that counts."""

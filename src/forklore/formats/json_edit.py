@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from json.decoder import scanstring  # type: ignore[attr-defined]  # C scanner of the standard library, not in its stubs
 from typing import Any, NamedTuple
 
@@ -18,6 +19,9 @@ from forklore.model.plan import Append, Drop, Edit, JsonPath, Put, Slot, Take
 
 Guide = dict[str | int, Any]
 """The paths that will be looked at, as a tree: what lies on none of them is not taken apart."""
+
+
+_LONG = 4096  # what is shorter is taken apart in no time
 
 
 class Edited(NamedTuple):
@@ -89,7 +93,7 @@ class _Member:
         if isinstance(self.value, str):
             if self.value[0] not in "{[":
                 return None
-            self.value = _scan(self.value, 0, {})[0]
+            self.value = _scan(self.value, 0, {}, {})[0]
         return self.value
 
 
@@ -197,11 +201,21 @@ def _taken_apart(text: str, paths: Iterable[JsonPath]) -> _Document:
     start = skip_blanks(text, 1 if text.startswith("\ufeff") else 0)
     if text[start] not in "{[":
         raise NotJson("not an object")
-    root, end = _scan(text, start, guide)
+    root, end = _scan(text, start, guide, _ends_in_long(text) if len(text) > _LONG else {})
     return _Document(text[:start], root, text[end:])
 
 
-def _scan(text: str, at: int, guide: Guide) -> tuple[_Container, int]:
+@lru_cache(maxsize=1)
+def _ends_in_long(text: str) -> dict[int, int]:
+    """Return where the values that begin at a place of *text* are known to end; who looks further adds to it.
+
+    It is kept for one text: the same header is cut for a fork, then edited for its parent.
+    """
+    del text
+    return {}
+
+
+def _scan(text: str, at: int, guide: Guide, ends: dict[int, int]) -> tuple[_Container, int]:
     """Take the object or array apart that begins at *at*; return it, and where it ends."""
     container = _Container(is_object=text[at] == "{")
     bracket = "}" if container.is_object else "]"
@@ -215,9 +229,10 @@ def _scan(text: str, at: int, guide: Guide) -> tuple[_Container, int]:
         before, name = text[end:start], text[start:at]
         value: str | _Container
         if below and text[at] in "{[":
-            value, end = _scan(text, at, below)
+            value, end = _scan(text, at, below, ends)
         else:
-            end = decode_value(text, at)[1]
+            end = ends.get(at) or decode_value(text, at)[1]
+            ends[at] = end
             value = text[at:end]
         container.add(key, _Member(before, name, value))
         at = skip_blanks(text, end)

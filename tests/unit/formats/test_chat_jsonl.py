@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from forklore.formats.chat_jsonl import SCAN_BYTES, Chat, ChatDamaged, index_lines
+from forklore.formats.chat_jsonl import Chat, ChatDamaged, index_lines
 from forklore.model.plan import HEADER
 from forklore.testing.stories import chat_bytes, conversation, line, message
 
@@ -110,18 +110,6 @@ class TestSearching:
 
     def test_does_not_look_into_the_header(self) -> None:
         assert list(chat(b'{"x":1}').messages_with(b"chat_metadata", upto=0)) == []
-
-    @pytest.mark.parametrize("offset", range(-8, 3))
-    def test_finds_what_lies_across_two_reads(self, offset: int) -> None:
-        needle = b'"needle"'
-        start = len(HEADER_LINE) + 1
-        filler = b'{"x":"' + b"a" * (SCAN_BYTES - 20) + b'"}'
-        wanted = SCAN_BYTES + offset + start  # where the needle begins; reads begin with the first message
-        second = b"{" + b" " * (wanted - start - len(filler) - 2) + needle + b":1}"
-        story = chat(filler, second, b'{"y":2}')
-
-        assert story.line_bytes(1).startswith(b"{")
-        assert list(story.messages_with(needle, upto=2)) == [1]
 
     def test_a_needle_of_one_byte_is_found(self) -> None:
         assert list(chat(b"{1}", b"{2}").messages_with(b"2", upto=1)) == [1]
