@@ -186,7 +186,7 @@ class Stager:
         try:
             self._copy(file)
             for start, end, digest in file.own:
-                digest.set_result(_hash_copy(file.path, start, end))
+                digest.set_result(_hash_copy(file, start, end))
         except BaseException as error:
             file.give_up(error)
             raise
@@ -308,26 +308,26 @@ def _place(wanted: tuple[Piece, ...], pieces: tuple[Piece, ...]) -> int | None:
     return None
 
 
-def _hash_copy(path: Path, start: int, end: int) -> str:
+def _hash_copy(file: Writing, start: int, end: int) -> str:
     """Return the digest of a part of a file that we have written.
 
     It is mapped, not read: so it takes few steps in the interpreter, which may be busy elsewhere.
     """
     digest = hashlib.sha256()
-    with OpenFile(path) as file:
-        try:
-            while start < end:
-                first = start - start % mmap.ALLOCATIONGRANULARITY
-                stop = min(end, first + _MAPPED_AT_ONCE)
-                with (
-                    mmap.mmap(file.descriptor, stop - first, access=mmap.ACCESS_READ, offset=first) as mapped,
-                    memoryview(mapped) as view,
-                    view[start - first :] as part,
-                ):
-                    digest.update(part)
-                start = stop
-        except (OSError, ValueError):  # not every disk can be mapped
-            _add(digest, file, start, end)
+    try:
+        while start < end:
+            first = start - start % mmap.ALLOCATIONGRANULARITY
+            stop = min(end, first + _MAPPED_AT_ONCE)
+            with (
+                mmap.mmap(file.descriptor, stop - first, access=mmap.ACCESS_READ, offset=first) as mapped,
+                memoryview(mapped) as view,
+                view[start - first :] as part,
+            ):
+                digest.update(part)
+            start = stop
+    except (OSError, ValueError):  # not every disk can be mapped
+        with OpenFile(file.path) as again:
+            _add(digest, again, start, end)
     return digest.hexdigest()
 
 
