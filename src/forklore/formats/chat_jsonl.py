@@ -109,20 +109,25 @@ class _Search:
     def go_on(self, chunk: Any) -> list[int]:
         """Look through the next piece and return where the needle is."""
         most = len(self._needle) - 1
-        across = self._before + bytes(chunk[:most])
-        found = [self._start - len(self._before) + at for at in _within(across, self._needle)]
+        found = []
+        if self._before:
+            across = self._before + chunk[:most]
+            found = [self._start - len(self._before) + at for at in _within(across, self._needle)]
         found += [self._start + at for at in _within(chunk, self._needle)]
         self._start += len(chunk)
-        self._before = (self._before + bytes(chunk[max(0, len(chunk) - most) :]))[-most:] if most else b""
+        if most:
+            self._before = chunk[-most:] if len(chunk) >= most else (self._before + chunk[:])[-most:]
         return found
 
 
-def _within(data: Any, needle: bytes) -> Iterator[int]:
-    """Yield where *needle* begins in *data*."""
+def _within(data: Any, needle: bytes) -> list[int]:
+    """Return where *needle* begins in *data*."""
+    places = []
     at = data.find(needle)
     while at >= 0:
-        yield at
+        places.append(at)
         at = data.find(needle, at + 1)
+    return places
 
 
 @dataclass(frozen=True)
