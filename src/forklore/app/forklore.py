@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forklore.app.applying import apply_alone
 from forklore.app.forking import ForkRequest, check_fork, dry_run, fork
-from forklore.app.means import Means
+from forklore.app.means import Means, Outside
 from forklore.app.progress import Progress, Silent
 from forklore.app.reading import Reading, reading
 from forklore.app.results import (
@@ -89,18 +89,6 @@ class QueueDamaged(ForkloreError):
     action = "Let ST-Auto-Recap write its queue anew."
 
 
-@dataclass(frozen=True, slots=True)
-class Outside:
-    """What comes from outside the files: the clock, the source of ids, the cache folder, the version."""
-
-    now_ms: Callable[[], int]
-    timestamp: Callable[[], str]
-    new_id: Callable[[], str]
-    new_operation_id: Callable[[], str]
-    cache: Callable[[], Path | None]
-    version: str
-
-
 class Forklore:
     """A workspace, and everything Forklore can do with it."""
 
@@ -119,20 +107,14 @@ class Forklore:
         self.root = root
         self._workspace = Workspace(root, exact_addresses=exact_addresses)
         self._transactions = Transactions(root, disk, outside.cache)
-        self._outside = outside
         self._is_policy_given = policy is not None
         self._means = Means(
             workspace=self._workspace,
             transactions=self._transactions,
             settings=settings,
             policy=policy or settings.policy,
-            now_ms=outside.now_ms,
-            timestamp=outside.timestamp,
-            new_id=outside.new_id,
-            new_operation_id=outside.new_operation_id,
-            cache=outside.cache,
-            version=outside.version,
             progress=progress or Silent(),
+            **{field.name: getattr(outside, field.name) for field in fields(outside)},
         )
 
     # --- looking --------------------------------------------------------------------------------------------------
@@ -462,7 +444,7 @@ class Forklore:
         def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
             operations = list(self._transactions.log)
             target.append(_to_undo(operation, operations))
-            cache = self._outside.cache()
+            cache = self._means.cache()
             return undo_plan(target[0], operations, self._workspace, cache, leave_parent=leave_parent), {}
 
         applied = apply_alone(make_plan, self._means).operation
@@ -479,7 +461,7 @@ class Forklore:
             case "status":
                 return extension.status(self.root)
             case "install":
-                return extension.install(self.root, self._outside.timestamp())
+                return extension.install(self.root, self._means.timestamp())
             case "uninstall":
                 return extension.uninstall(self.root)
         raise BadRequest(f"{action!r} is none of install, status, uninstall.")
@@ -504,7 +486,7 @@ class Forklore:
         return other
 
     def _stories(self) -> tuple[Story, ...]:
-        return scan_stories(self._workspace, self._outside.cache(), self._means.advance)
+        return scan_stories(self._workspace, self._means.cache(), self._means.advance)
 
     def _story_of(self, address: str, stories: tuple[Story, ...]) -> Story:
         for story in stories:

@@ -14,13 +14,9 @@ from forklore.disk.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
-    """The workspace and what comes from outside it: the clock and the sources of ids are handed in."""
+class Outside:
+    """What comes from outside the files: the clock, the sources of ids, the cache folder, the version."""
 
-    workspace: Workspace
-    transactions: Transactions
-    settings: Settings
-    policy: Policy
     now_ms: Callable[[], int]
     timestamp: Callable[[], str]
     new_id: Callable[[], str]
@@ -28,6 +24,16 @@ class Means:
     cache: Callable[[], Path | None]
     """Where the quick index of all chats may be kept."""
     version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Means(Outside):
+    """The workspace with all that operations on it need."""
+
+    workspace: Workspace
+    transactions: Transactions
+    settings: Settings
+    policy: Policy
     progress: Progress
 
     def advance(self, done: int, total: int) -> None:

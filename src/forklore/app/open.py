@@ -7,7 +7,8 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from forklore.app.forklore import Forklore, Outside
+from forklore.app.forklore import Forklore
+from forklore.app.means import Outside
 from forklore.app.progress import Progress
 from forklore.app.settings import read_settings
 from forklore.checks.requirements import Policy
