@@ -285,6 +285,7 @@ def _settings() -> Iterator[str]:
                 "SillyTavern's folder, its data folder or a user folder; the option `--data` wins over it",
             ],
             ["`FORKLORE_CACHE`", "where the index of known chats is kept; it can be deleted at any time"],
+            ["`FORKLORE_LOG`", "if it is set and not empty, what is done and refused is told on standard error"],
             ["`NO_COLOR`", "no colours, if it is set and not empty"],
         ],
     )

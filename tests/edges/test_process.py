@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edges.running import MAREN, command_line, run_process, snapshot
+from tests.edges.running import ILSE, MAREN, command_line, run_process, snapshot
 
 Sample = Callable[[str], Path]
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="signals and pipes differ there")
@@ -30,6 +30,19 @@ def test_results_go_to_standard_output_and_progress_to_standard_error(sample: Sa
     assert "[1/4]" not in ran.out
     assert ran.out.startswith("✓ Checkpoint created: ")
     assert "\x1b" not in ran.out + ran.err
+
+
+@pytest.mark.req(150)
+def test_the_log_tells_what_was_done_and_refused_where_it_is_asked_for(sample: Sample) -> None:
+    clean, busy = sample("hollow_quay_clean"), sample("salvage_rights_queue_busy")
+
+    done = run_process("--data", clean, "checkpoint", "Maren", env={"FORKLORE_LOG": "1"})
+    refused = run_process("--data", busy, "branch", "Ilse", env={"FORKLORE_LOG": "1"})
+    silent = run_process("--data", clean, "checkpoint", "Maren")
+
+    assert f"forklore.checkpoint: checkpoint of {MAREN}" in done.err
+    assert f"forklore.checkpoint: branch of {ILSE} is refused: QUEUE_NOT_EMPTY" in refused.err
+    assert "forklore.checkpoint" not in silent.err + done.out
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])

@@ -25,6 +25,7 @@ from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_text import NotJson
 from forklore.formats.lorebook_json import unsurprising_lorebook
+from forklore.log.telling import tell
 from forklore.model import names
 from forklore.model.address import ChatAddress
 from forklore.model.finding import Finding, Report, Severity
@@ -120,6 +121,7 @@ def _may_wait(report: Report, deadline: float | None) -> bool:
 
 def _refuse(report: Report, request: ForkRequest, means: Means) -> NoReturn:
     _tell_checks(report, means.progress)
+    tell("%s of %s is refused: %s", request.kind, request.chat, ", ".join(found.code for found in report.errors))
     raise ForkBlocked(report, request.kind)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -11,7 +12,7 @@ import click
 
 from forklore.cli import terminal
 from forklore.cli.command import EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, Answer, Command
-from forklore.cli.options import GLOBAL_OPTIONS, Invocation
+from forklore.cli.options import FORKLORE_LOG, GLOBAL_OPTIONS, Invocation
 from forklore.errors import BadRequest, FileUnreadable, ForkloreError
 
 SECTIONS: dict[str, tuple[str, ...]] = {
@@ -53,6 +54,8 @@ class Program(click.Group):
         before_dashes = arguments[: arguments.index("--")] if "--" in arguments else arguments
         invocation = Invocation(as_json="--json" in before_dashes)
         terminal.prepare_streams()
+        if os.environ.get(FORKLORE_LOG):
+            _log_on_stderr()
         extra.update(obj=invocation, standalone_mode=False)
         try:
             answer = super().main(arguments or ["--help"], prog_name or "forklore", **extra)
@@ -68,6 +71,12 @@ class Program(click.Group):
         except Exception as error:
             code = _write_bug(error, invocation)
         sys.exit(code)
+
+
+def _log_on_stderr() -> None:
+    import logging
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
 
 
 def _write_answer(answer: Answer, invocation: Invocation) -> int:

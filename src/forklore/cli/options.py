@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from forklore.app.forklore import Forklore
 
 FORKLORE_DATA = "FORKLORE_DATA"
+FORKLORE_LOG = "FORKLORE_LOG"
 
 
 class Invocation:

@@ -31,6 +31,7 @@ from forklore.disk.workspace import Workspace
 from forklore.errors import ForkloreError
 from forklore.formats.json_text import NotJson
 from forklore.log.operations import Operation, OperationLog
+from forklore.log.telling import tell
 from forklore.model.plan import Change, EditFile, Fingerprint, LineEdit, Plan
 
 __all__ = ["FOLDER", "Applied", "Run", "Transactions"]
@@ -210,6 +211,7 @@ class Run:
         for change in reversed(journal["changes"] if journal else []):
             self._publisher.take_back(change)
         self._folder.remove(is_logged=False)
+        tell("operation %s is taken back", self.id)
 
     # --- after the commit -----------------------------------------------------------------------------------------
 
@@ -245,6 +247,7 @@ class Run:
             return Applied(operation.with_pending(f"log: {error}"))
         with suppress(OSError):  # the log counts; what is left is removed at the next start
             self._folder.remove(is_logged=True)
+        tell("%s of %s is done: %s", operation.kind, operation.chat, operation.id)
         return Applied(operation)
 
     def _follow(self, change: dict[str, Any], journal: dict[str, Any]) -> None:
