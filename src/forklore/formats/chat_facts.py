@@ -9,7 +9,7 @@ from functools import cache
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from forklore.formats.chat_jsonl import Chat, ChatDamaged
+from forklore.formats.chat_jsonl import Chat, ChatDamaged, places_in
 from forklore.formats.json_text import REFUSALS, NotJson, encode, faster_reader, parse_object
 from forklore.model.timeline import Link
 
@@ -215,18 +215,11 @@ def find_links(data: bytes, forks: Collection[str]) -> Iterator[Link]:
     # A long name is found several times as fast as the short keys; but it may be written with escapes.
     by_name = len(forks) <= _FEW and all(name.isascii() for name in forks)
     needles = [encode(name).encode() for name in forks] if by_name else _LINK_NEEDLES
-    places = [place for needle in needles for place in _places(data, needle)]
+    places = [place for needle in needles for place in places_in(data, needle)]
     if places:
         chat = Chat.from_bytes(data)
         lines = {bisect_right(chat.lines.starts, place) - 1 for place in places}
         yield from _links_at(chat, sorted(line - 1 for line in lines if line > 0))  # line 0 is the header
-
-
-def _places(data: bytes, needle: bytes) -> Iterator[int]:
-    place = data.find(needle)
-    while place >= 0:
-        yield place
-        place = data.find(needle, place + 1)
 
 
 def _links_at(chat: Chat, numbers: Iterable[int]) -> Iterator[Link]:

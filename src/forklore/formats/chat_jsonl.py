@@ -112,15 +112,15 @@ class _Search:
         found = []
         if self._before:
             across = self._before + chunk[:most]
-            found = [self._start - len(self._before) + at for at in _within(across, self._needle)]
-        found += [self._start + at for at in _within(chunk, self._needle)]
+            found = [self._start - len(self._before) + at for at in places_in(across, self._needle)]
+        found += [self._start + at for at in places_in(chunk, self._needle)]
         self._start += len(chunk)
         if most:
             self._before = chunk[-most:] if len(chunk) >= most else (self._before + chunk[:])[-most:]
         return found
 
 
-def _within(data: Any, needle: bytes) -> list[int]:
+def places_in(data: Any, needle: bytes) -> list[int]:
     """Return where *needle* begins in *data*."""
     places = []
     at = data.find(needle)
