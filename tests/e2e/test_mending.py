@@ -1,5 +1,6 @@
 """Findings, repairs, isolating, deleting, and the way back from each."""
 
+import json
 import re
 from pathlib import Path
 
@@ -49,6 +50,47 @@ def test_isolating_shows_its_plan_first_and_makes_the_timeline_isolated(maren: V
     tab.press("Close", "dialog .dialog-foot")
 
     tab.see(".timeline-top .health-isolated")
+
+
+def test_one_dialog_isolates_all_forks_of_a_story_and_each_can_be_undone(maren: Visit) -> None:
+    tab = maren().go("story", MAREN)
+    tab.press("Isolate all…")
+    expect(tab.see("dialog .row", "Branch #42")).to_contain_text("It gets its own lorebook with 32 entries.")
+    expect(tab.see("dialog .row", "The key in hand")).to_contain_text("6 entries of other timelines are left out")
+    tab.press("Isolate 2 timelines", "dialog")
+    tab.see(".dialog-title", "2 timelines isolated")
+    expect(tab.page.locator(".lane-row .health-isolated")).to_have_count(3)
+    tab.press(re.compile("Undo: Branch #42"), "dialog")
+    expect(tab.see("dialog .row", "Branch #42")).to_contain_text("undone")
+    tab.press("Close", "dialog .dialog-foot")
+
+    expect(tab.page.locator(".lane-row .health-leaks")).to_have_count(2)
+
+
+def test_a_fork_that_cannot_be_isolated_is_named_with_the_reason_before_anything_is_done(busy: Visit) -> None:
+    tab = busy()
+    chat = next((tab.root / "chats" / "Ilse Brandt").glob("*.jsonl"))
+    header, *lines = chat.read_bytes().splitlines(keepends=True)
+    native = json.loads(header)
+    native["chat_metadata"] |= {"main_chat": chat.stem, "integrity": "another"}
+    (chat.parent / "Branch #1 - Ilse.jsonl").write_bytes(b"".join((json.dumps(native).encode(), b"\n", *lines[:30])))
+    tab.go("story", f"Ilse Brandt/{chat.stem}")
+    tab.press("Isolate all…")
+
+    expect(tab.see("dialog .refusal")).to_contain_text("QUEUE_NOT_EMPTY")
+    expect(tab.button(re.compile("^Isolate"), "dialog")).to_have_count(0)
+
+
+def test_the_check_up_isolates_all_that_share_in_one_go(maren: Visit) -> None:
+    tab = maren().go("doctor")
+    tab.press("Examine everything")
+    tab.see(".callout-bad", "Memories leak in 2 timelines")
+    tab.press("Isolate all…")
+    tab.press("Isolate 2 timelines", "dialog")
+    tab.see(".dialog-title", "2 timelines isolated")
+    tab.press("Close", "dialog .dialog-foot")
+
+    tab.see(".emptiness", "Everything is in order")
 
 
 def test_a_finding_of_a_shared_book_offers_to_isolate_or_to_share_on_purpose(maren: Visit) -> None:
