@@ -21,13 +21,14 @@ export function noticePlace() {
   return h("div", { class: "notices" }, calm, urgent);
 }
 
-/** Notices must be seen above an open dialog, and a dialog is above everything else: so they move into it. */
+/** A dialog is above everything else, so notices move into it: above its buttons, where they cover nothing. */
 export function raiseNotices() {
   const place = calm.parentElement;
   if (!place) return;
   const open = [...document.querySelectorAll("dialog[open]")].at(-1);
-  const home = open ?? document.body;
-  if (place.parentElement !== home) home.append(place);
+  const foot = open?.querySelector(".dialog-foot");
+  const home = foot?.parentElement ?? open ?? document.body;
+  if (place.parentElement !== home) home.insertBefore(place, foot ?? null);
 }
 
 /**
