@@ -198,6 +198,35 @@ def test_any_operation_of_the_history_can_be_undone(clean: Visit) -> None:
     assert is_there(tab, "Maren Tolliver/Second")
 
 
+def test_an_undo_that_is_refused_says_why_in_its_place_and_leads_to_what_comes_first(clean: Visit) -> None:
+    tab = clean()
+    made = tab.api("POST", "checkpoint", {"chat": MAREN, "name": "First"})
+    deleted = tab.api("POST", "delete", {"chat": made["chat"]})
+    tab.go("log")
+    item = tab.see(f".log-item[data-operation='{made['operation']}']", "First")
+    item.get_by_role("button", name=re.compile("Undo")).click()
+
+    expect(item.locator(".log-reason")).to_contain_text("went to the trash since")
+    expect(item.locator(".log-reason")).not_to_contain_text(deleted["operation"])
+    item.get_by_role("button", name="First undo: Deleted First").click()
+    later = tab.page.locator(f".log-item[data-operation='{deleted['operation']}'] > button")
+    expect(later).to_be_focused()
+    later.press("Enter")
+    expect(tab.page.locator(f".log-item[data-operation='{deleted['operation']}']")).to_contain_text("undone")
+    assert is_there(tab, "Maren Tolliver/First")
+
+
+def test_what_was_undone_can_be_done_again(clean: Visit) -> None:
+    tab = clean()
+    tab.api("POST", "checkpoint", {"chat": MAREN, "name": "First"})
+    undone = tab.api("POST", "undo", {})
+    tab.go("log")
+    tab.see(f".log-item[data-operation='{undone['operation']}']").get_by_role("button", name=re.compile("Redo")).click()
+
+    tab.see(".notice", "Done again")
+    assert is_there(tab, "Maren Tolliver/First")
+
+
 def test_a_history_without_operations_says_so(clean: Visit) -> None:
     clean().go("log").see(".emptiness", "Nothing was changed yet")
 
@@ -210,6 +239,37 @@ def test_something_in_the_trash_is_put_back(maren: Visit) -> None:
 
     tab.see(".notice", "Back in its place")
     assert is_there(tab, KEY)
+
+
+@pytest.mark.parametrize("removed_by", ["delete", "undo"])
+def test_a_timeline_in_the_trash_is_one_thing_and_comes_back_with_its_lorebook(clean: Visit, removed_by: str) -> None:
+    tab = clean()
+    made = tab.api("POST", "checkpoint", {"chat": MAREN, "name": "Kept"})
+    tab.api("POST", removed_by, {"chat": made["chat"]} if removed_by == "delete" else {})
+    tab.go("trash")
+    expect(tab.page.locator(".trash .row")).to_have_count(1)
+    row = tab.see(".trash .row", "Kept")
+    expect(row).to_contain_text("Timeline with its lorebook")
+    row.locator("summary").click()
+    expect(row.locator(".path")).to_have_count(2)
+    tab.press("Put back Kept")
+
+    expect(tab.see(".notice", "Back in its place: Kept")).to_contain_text("Its lorebook is back too.")
+    assert is_there(tab, made["chat"])
+    assert (tab.root / "worlds" / f"{made['lorebook']}.json").exists()
+    tab.see(".emptiness", "The trash is empty")
+
+
+def test_a_lorebook_that_went_alone_stands_alone_in_the_trash(maren: Visit) -> None:
+    tab = maren()
+    tab.api("POST", "isolate", {"all": True})
+    tab.api("POST", "undo", {})
+    tab.api("POST", "delete", {"chat": BRANCH})
+    tab.go("trash")
+
+    expect(tab.page.locator(".trash .row")).to_have_count(2)
+    tab.see(".trash .row", "Timeline with its lorebook")
+    tab.see(".trash .row", re.compile(r"Lorebook · \d+ kB"))
 
 
 def test_the_trash_is_emptied_only_after_a_clear_yes(maren: Visit) -> None:
