@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from forklore.testing.stories import chat_bytes, conversation, write_workspace
-from tests.e2e.browsing import MAREN, Tab, Visit, expect
+from tests.e2e.browsing import MAREN, PHONE, Tab, Visit, expect
 from tests.e2e.workspaces import much_to_examine
 
 BRANCH = "Maren Tolliver/Branch #42 - 2025-11-02@21h05m23s"
@@ -111,11 +111,16 @@ def test_a_main_chat_whose_book_others_use_is_not_called_isolated(maren: Visit) 
     expect(tab.see(".panel .callout-bad")).to_contain_text("Other timelines use its lorebook")
 
 
-def test_the_contamination_report_says_who_wrote_what(maren: Visit) -> None:
-    tab = maren().go("contamination", BRANCH)
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, PHONE], ids=["wide", "phone"])
+def test_the_contamination_report_says_who_wrote_what(maren: Visit, viewport: dict[str, int]) -> None:
+    tab = maren(viewport=viewport).go("contamination", BRANCH)
 
     tab.see(".card", "3 timelines share this lorebook.")
-    expect(tab.see("tbody tr", "character-Pim")).to_contain_text("certain")
+    entry = tab.see(".entry", "character-Pim")
+    expect(entry).to_contain_text("certain")
+    expect(entry.locator(".keeps")).to_have_count(2)
+    expect(entry.locator(".loses")).to_contain_text("The key in hand")
+    assert tab.page.evaluate("document.querySelector('.entries').scrollWidth <= window.innerWidth")
 
 
 def test_the_doctor_examines_everything_and_says_what_it_found(maren: Visit) -> None:
