@@ -114,6 +114,7 @@ ANSWERS: dict[tuple[str, str], Shape] = {
             )
         ),
     ),
+    ("get", "groups"): fields(groups=many(fields(id=TEXT, name=TEXT))),
     ("get", "layout"): open_fields(main=TEXT, columns=many(ANYTHING), lanes=many(open_fields(chat=TEXT, row=COUNT))),
     ("get", "messages"): fields(
         chat=TEXT, total=COUNT, start=COUNT, messages=many(open_fields(number=COUNT, damaged=FLAG, fork=READINESS))

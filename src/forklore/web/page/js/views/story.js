@@ -6,7 +6,7 @@ import { look } from "../api.js";
 import { openForkDialog } from "../dialogs/fork.js";
 import { openIsolateAllDialog } from "../dialogs/isolate_all.js";
 import { fill, h, longName, name, spoken, svg } from "../dom.js";
-import { parts, storyName, timelineName } from "../format.js";
+import { storyName, timelineName } from "../format.js";
 import { icon } from "../icons.js";
 import { drawLanes, drawingWidth, lineage } from "../lanes.js";
 import { button, healthBadge, iconButton, kindIcon, openBadge, trail } from "../parts.js";
@@ -74,7 +74,7 @@ function drawTop(top, layout) {
           "p",
           { class: "quiet" },
           name(note),
-          parts(layout.main).group ? "" : ` · ${many("count.timelines", layout.lanes.length)}`,
+          ` · ${many("count.timelines", layout.lanes.length)}`,
         ),
       ),
       target
