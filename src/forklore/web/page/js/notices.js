@@ -4,6 +4,7 @@
  */
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { said } from "./said.js";
 import { known, t } from "./strings.js";
 
 /** @typedef {import("./api.js").Problem} Problem */
@@ -118,8 +119,8 @@ export function refused(problem) {
  */
 export function problemWords(problem) {
   if (problem.offline) return [t("problem.OFFLINE"), t("problem.OFFLINE.action")];
-  const title = known(`problem.${problem.code}`) ? t(`problem.${problem.code}`) : problem.detail || t("problem.unknown");
-  const action = known(`problem.${problem.code}.action`) ? t(`problem.${problem.code}.action`) : problem.action;
+  const title = known(`problem.${problem.code}`) ? t(`problem.${problem.code}`) : said(problem.detail) || t("problem.unknown");
+  const action = known(`problem.${problem.code}.action`) ? t(`problem.${problem.code}.action`) : said(problem.action);
   return [title, action];
 }
 

@@ -11,6 +11,7 @@ import { icon } from "../icons.js";
 import { button, emptiness, kindBadge, more, timelineLink, trail } from "../parts.js";
 import { keepFresh } from "../refresh.js";
 import { link } from "../router.js";
+import { said } from "../said.js";
 import { known, many, t } from "../strings.js";
 
 /** @typedef {{chat: string, confidence: string, because: string}} Producer */
@@ -120,7 +121,7 @@ function producers(entry, word) {
       " ",
       h("span", { class: `chip confidence-${producer.confidence}` }, known(`confidence.${producer.confidence}`) ? t(`confidence.${producer.confidence}`) : producer.confidence),
       " ",
-      h("span", { class: "quiet", dir: "auto" }, producer.because),
+      h("span", { class: "quiet", dir: "auto" }, said(producer.because)),
     ),
   );
 }
