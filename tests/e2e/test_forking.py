@@ -85,6 +85,83 @@ def test_a_typed_name_is_the_name_of_the_checkpoint(clean: Visit) -> None:
     assert "Before the tower 塔" in chats(tab)
 
 
+def test_enter_in_the_name_makes_the_fork_even_when_the_preview_is_still_being_made(clean: Visit) -> None:
+    tab = clean().go("timeline", MAREN, 42)
+    tab.press("Make a checkpoint here")
+    field = tab.page.get_by_label("Name (you may leave it empty)")
+    field.press_sequentially("Before the tower")
+    field.press("Enter")
+
+    tab.see(".dialog-title", "Checkpoint created")
+    assert "Before the tower" in chats(tab)
+    assert len(chats(tab)) == 2
+
+
+def test_enter_does_not_make_a_fork_of_a_taken_name(maren: Visit) -> None:
+    tab = maren().go("timeline", MAREN, 42)
+    tab.press("Make a checkpoint here")
+    field = tab.page.get_by_label("Name (you may leave it empty)")
+    field.fill("The key in hand - 2025-11-02@21h04m23s")
+    field.press("Enter")
+    tab.see(".refusal")
+
+    assert len(chats(tab)) == 3
+
+
+def test_enter_that_chooses_a_character_makes_no_fork(clean: Visit) -> None:
+    tab = clean().go("timeline", MAREN, 42)
+    tab.press("Make a checkpoint here")
+    tab.see(".preview")
+    composed = "new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, isComposing: true })"
+    tab.page.get_by_label("Name (you may leave it empty)").evaluate(f"field => field.dispatchEvent({composed})")
+
+    expect(tab.button("Create checkpoint", "dialog")).to_be_enabled()
+    assert len(chats(tab)) == 1
+
+
+def test_the_focus_comes_back_to_what_opened_a_dialog(maren: Visit) -> None:
+    tab = maren().go("story", MAREN)
+    opener = tab.button(re.compile("Make a branch of Branch #42"))
+    opener.press("Enter")
+    tab.see(".preview")
+    tab.press("Create branch", "dialog")
+    tab.see(".dialog-title", "Branch created")
+    expect(tab.page.locator(".lane-row")).to_have_count(4)  # drawn anew behind the dialog
+    tab.page.keyboard.press("Escape")
+
+    expect(opener).to_be_focused()
+
+
+def test_the_focus_comes_back_to_the_menu_that_opened_a_dialog(maren: Visit) -> None:
+    tab = maren().go("timeline", MAREN)
+    menu = tab.see(".timeline-head .menu summary")
+    menu.click()
+    tab.press("Delete…", ".menu")
+    tab.see("dialog[open]")
+    tab.page.keyboard.press("Escape")
+
+    expect(menu).to_be_focused()
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, PHONE], ids=["wide", "phone"])
+def test_a_notice_covers_neither_head_nor_buttons_of_a_dialog(clean: Visit, viewport: dict[str, int]) -> None:
+    tab = clean(viewport=viewport)
+    tab.go("timeline", MAREN, 42)
+    tab.press("Make a checkpoint here")
+    tab.see(".preview")
+    tab.press("Create checkpoint", "dialog")
+    tab.see(".dialog-title", "Checkpoint created")
+    tab.press("Show the last scene", "dialog")
+    parts = [tab.see("dialog .dialog-head"), tab.see("dialog .notice", "Repaired"), tab.see("dialog .dialog-foot")]
+    edges = [
+        part.evaluate("part => [part.getBoundingClientRect().top, part.getBoundingClientRect().bottom]")
+        for part in parts
+    ]
+
+    assert edges[0][1] <= edges[1][0]
+    assert edges[1][1] <= edges[2][0]
+
+
 def test_a_taken_name_is_refused_while_one_types(maren: Visit) -> None:
     tab = maren().go("timeline", MAREN)
     tab.press("Make a checkpoint here")

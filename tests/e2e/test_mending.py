@@ -1,12 +1,13 @@
 """Findings, repairs, isolating, deleting, and the way back from each."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from forklore.testing.stories import chat_bytes, conversation, write_workspace
-from tests.e2e.browsing import MAREN, Tab, Visit, expect
+from tests.e2e.browsing import MAREN, PHONE, Tab, Visit, expect
 from tests.e2e.workspaces import much_to_examine
 
 BRANCH = "Maren Tolliver/Branch #42 - 2025-11-02@21h05m23s"
@@ -51,6 +52,47 @@ def test_isolating_shows_its_plan_first_and_makes_the_timeline_isolated(maren: V
     tab.see(".timeline-top .health-isolated")
 
 
+def test_one_dialog_isolates_all_forks_of_a_story_and_each_can_be_undone(maren: Visit) -> None:
+    tab = maren().go("story", MAREN)
+    tab.press("Isolate all…")
+    expect(tab.see("dialog .row", "Branch #42")).to_contain_text("It gets its own lorebook with 32 entries.")
+    expect(tab.see("dialog .row", "The key in hand")).to_contain_text("6 entries of other timelines are left out")
+    tab.press("Isolate 2 timelines", "dialog")
+    tab.see(".dialog-title", "2 timelines isolated")
+    expect(tab.page.locator(".lane-row .health-isolated")).to_have_count(3)
+    tab.press(re.compile("Undo: Branch #42"), "dialog")
+    expect(tab.see("dialog .row", "Branch #42")).to_contain_text("undone")
+    tab.press("Close", "dialog .dialog-foot")
+
+    expect(tab.page.locator(".lane-row .health-leaks")).to_have_count(2)
+
+
+def test_a_fork_that_cannot_be_isolated_is_named_with_the_reason_before_anything_is_done(busy: Visit) -> None:
+    tab = busy()
+    chat = next((tab.root / "chats" / "Ilse Brandt").glob("*.jsonl"))
+    header, *lines = chat.read_bytes().splitlines(keepends=True)
+    native = json.loads(header)
+    native["chat_metadata"] |= {"main_chat": chat.stem, "integrity": "another"}
+    (chat.parent / "Branch #1 - Ilse.jsonl").write_bytes(b"".join((json.dumps(native).encode(), b"\n", *lines[:30])))
+    tab.go("story", f"Ilse Brandt/{chat.stem}")
+    tab.press("Isolate all…")
+
+    expect(tab.see("dialog .refusal")).to_contain_text("QUEUE_NOT_EMPTY")
+    expect(tab.button(re.compile("^Isolate"), "dialog")).to_have_count(0)
+
+
+def test_the_check_up_isolates_all_that_share_in_one_go(maren: Visit) -> None:
+    tab = maren().go("doctor")
+    tab.press("Examine everything")
+    tab.see(".callout-bad", "Memories leak in 2 timelines")
+    tab.press("Isolate all…")
+    tab.press("Isolate 2 timelines", "dialog")
+    tab.see(".dialog-title", "2 timelines isolated")
+    tab.press("Close", "dialog .dialog-foot")
+
+    tab.see(".emptiness", "Everything is in order")
+
+
 def test_a_finding_of_a_shared_book_offers_to_isolate_or_to_share_on_purpose(maren: Visit) -> None:
     tab = maren().go("timeline", BRANCH, "health")
     finding = tab.see(".finding", "SHARED_LOREBOOK")
@@ -69,11 +111,16 @@ def test_a_main_chat_whose_book_others_use_is_not_called_isolated(maren: Visit) 
     expect(tab.see(".panel .callout-bad")).to_contain_text("Other timelines use its lorebook")
 
 
-def test_the_contamination_report_says_who_wrote_what(maren: Visit) -> None:
-    tab = maren().go("contamination", BRANCH)
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, PHONE], ids=["wide", "phone"])
+def test_the_contamination_report_says_who_wrote_what(maren: Visit, viewport: dict[str, int]) -> None:
+    tab = maren(viewport=viewport).go("contamination", BRANCH)
 
     tab.see(".card", "3 timelines share this lorebook.")
-    expect(tab.see("tbody tr", "character-Pim")).to_contain_text("certain")
+    entry = tab.see(".entry", "character-Pim")
+    expect(entry).to_contain_text("certain")
+    expect(entry.locator(".keeps")).to_have_count(2)
+    expect(entry.locator(".loses")).to_contain_text("The key in hand")
+    assert tab.page.evaluate("document.querySelector('.entries').scrollWidth <= window.innerWidth")
 
 
 def test_the_doctor_examines_everything_and_says_what_it_found(maren: Visit) -> None:
@@ -156,6 +203,35 @@ def test_any_operation_of_the_history_can_be_undone(clean: Visit) -> None:
     assert is_there(tab, "Maren Tolliver/Second")
 
 
+def test_an_undo_that_is_refused_says_why_in_its_place_and_leads_to_what_comes_first(clean: Visit) -> None:
+    tab = clean()
+    made = tab.api("POST", "checkpoint", {"chat": MAREN, "name": "First"})
+    deleted = tab.api("POST", "delete", {"chat": made["chat"]})
+    tab.go("log")
+    item = tab.see(f".log-item[data-operation='{made['operation']}']", "First")
+    item.get_by_role("button", name=re.compile("Undo")).click()
+
+    expect(item.locator(".log-reason")).to_contain_text("went to the trash since")
+    expect(item.locator(".log-reason")).not_to_contain_text(deleted["operation"])
+    item.get_by_role("button", name="First undo: Deleted First").click()
+    later = tab.page.locator(f".log-item[data-operation='{deleted['operation']}'] > button")
+    expect(later).to_be_focused()
+    later.press("Enter")
+    expect(tab.page.locator(f".log-item[data-operation='{deleted['operation']}']")).to_contain_text("undone")
+    assert is_there(tab, "Maren Tolliver/First")
+
+
+def test_what_was_undone_can_be_done_again(clean: Visit) -> None:
+    tab = clean()
+    tab.api("POST", "checkpoint", {"chat": MAREN, "name": "First"})
+    undone = tab.api("POST", "undo", {})
+    tab.go("log")
+    tab.see(f".log-item[data-operation='{undone['operation']}']").get_by_role("button", name=re.compile("Redo")).click()
+
+    tab.see(".notice", "Done again")
+    assert is_there(tab, "Maren Tolliver/First")
+
+
 def test_a_history_without_operations_says_so(clean: Visit) -> None:
     clean().go("log").see(".emptiness", "Nothing was changed yet")
 
@@ -168,6 +244,37 @@ def test_something_in_the_trash_is_put_back(maren: Visit) -> None:
 
     tab.see(".notice", "Back in its place")
     assert is_there(tab, KEY)
+
+
+@pytest.mark.parametrize("removed_by", ["delete", "undo"])
+def test_a_timeline_in_the_trash_is_one_thing_and_comes_back_with_its_lorebook(clean: Visit, removed_by: str) -> None:
+    tab = clean()
+    made = tab.api("POST", "checkpoint", {"chat": MAREN, "name": "Kept"})
+    tab.api("POST", removed_by, {"chat": made["chat"]} if removed_by == "delete" else {})
+    tab.go("trash")
+    expect(tab.page.locator(".trash .row")).to_have_count(1)
+    row = tab.see(".trash .row", "Kept")
+    expect(row).to_contain_text("Timeline with its lorebook")
+    row.locator("summary").click()
+    expect(row.locator(".path")).to_have_count(2)
+    tab.press("Put back Kept")
+
+    expect(tab.see(".notice", "Back in its place: Kept")).to_contain_text("Its lorebook is back too.")
+    assert is_there(tab, made["chat"])
+    assert (tab.root / "worlds" / f"{made['lorebook']}.json").exists()
+    tab.see(".emptiness", "The trash is empty")
+
+
+def test_a_lorebook_that_went_alone_stands_alone_in_the_trash(maren: Visit) -> None:
+    tab = maren()
+    tab.api("POST", "isolate", {"all": True})
+    tab.api("POST", "undo", {})
+    tab.api("POST", "delete", {"chat": BRANCH})
+    tab.go("trash")
+
+    expect(tab.page.locator(".trash .row")).to_have_count(2)
+    tab.see(".trash .row", "Timeline with its lorebook")
+    tab.see(".trash .row", re.compile(r"Lorebook · \d+ kB"))
 
 
 def test_the_trash_is_emptied_only_after_a_clear_yes(maren: Visit) -> None:

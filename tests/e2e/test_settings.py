@@ -86,3 +86,25 @@ def test_the_page_can_be_dark_or_light_whatever_the_system_is(clean: Visit) -> N
 
     assert before != after
     expect(tab.page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_findings_and_progress_are_told_in_the_language_of_the_page(maren: Visit) -> None:
+    tab = maren(locale="zh-CN")
+    branch = "Maren Tolliver/Branch #42 - 2025-11-02@21h05m23s"
+    tab.go("timeline", branch, "health")
+    shared = tab.see(".finding[data-code='SHARED_LOREBOOK']")
+    expect(shared.locator(".finding-title")).to_contain_text("与另一条时间线共用")
+    expect(shared.locator(".finding-details")).to_contain_text("同时使用它的还有：Maren Tolliver/")
+    expect(tab.see(".finding[data-code='RUNNING_RECAP_FOREIGN']")).to_contain_text(
+        "版本 4, 5 讲的是这条时间线里没有的消息。"
+    )
+    tab.go("contamination", branch)
+    expect(tab.see(".entry", "character-Pim")).to_contain_text("结束于消息 42 的场景创建或合并了它")
+    tab.go("timeline", MAREN, 42)
+    tab.press("创建存档点", ".timeline-head")
+    tab.see(".preview")
+    tab.press("创建存档点", "dialog .dialog-foot")
+
+    tab.see(".note-good", "操作队列为空")
+    notes = tab.page.locator(".step-notes").all_inner_texts()
+    assert not [note for note in notes if "Running recap" in note or "created" in note]

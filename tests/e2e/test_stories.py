@@ -1,11 +1,12 @@
 """The shelf of stories, and a story as a tree."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from forklore.testing.stories import write_workspace
+from forklore.testing.stories import chat_bytes, conversation, write_workspace
 from tests.e2e.browsing import MAREN, PHONE, Visit, expect
 from tests.e2e.workspaces import FOREST, many_stories, many_timelines
 
@@ -80,9 +81,26 @@ def test_a_lane_leaves_its_parent_in_the_row_of_the_parent_and_ends_in_its_own(m
 def test_a_leak_leads_to_what_can_be_done(maren: Visit) -> None:
     tab = maren().go("story", MAREN)
     expect(tab.see(".callout-bad")).to_contain_text("Memories leak between 3 timelines")
-    tab.page.get_by_role("link", name="See what to do").click()
+    tab.press("Isolate all…", ".callout-bad")
 
-    tab.see(".finding", "SHARED_LOREBOOK")
+    expect(tab.page.locator("dialog .forks .row")).to_have_count(2)
+
+
+def test_a_group_story_has_the_name_of_its_group(visit: Visit, tmp_path: Path) -> None:
+    chat = "2026-11-15@18h36m29s983ms"
+    group = {"id": "1700", "name": "The crew of the Lantern", "chats": [chat, "Night watch"], "members": []}
+    files = {
+        "groups/1700.json": json.dumps(group).encode(),
+        f"group chats/{chat}.jsonl": chat_bytes({}, conversation(4)),
+        "group chats/Night watch.jsonl": chat_bytes({}, conversation(4)),
+    }
+    tab = visit(write_workspace(tmp_path / "w", files)).go("story", f"group:1700/{chat}")
+
+    tab.see("h1", "The crew of the Lantern")
+    tab.go("stories")
+    expect(tab.see("a.story", "Night watch")).to_contain_text("The crew of the Lantern")
+    (tab.root / "groups" / "1700.json").write_text(json.dumps(group | {"name": "The last crew"}))
+    tab.see("a.story .story-title", "The last crew")
 
 
 def test_arrow_keys_go_from_timeline_to_timeline(maren: Visit) -> None:

@@ -121,3 +121,34 @@ def test_isolate_a_copy_of_a_main_chat(legacy: Path) -> None:
     assert "its original" in done.out
     assert run("undo", "--data", legacy).code == 0
     assert main.with_name(f"{main.stem} imported.jsonl").read_bytes() == main.read_bytes()
+
+
+def test_isolating_all_says_what_was_done_for_each(legacy: Path) -> None:
+    planned = run("isolate", "--all", "--dry-run", "--data", legacy)
+    assert planned.out.startswith("This would be done, and was not:\n")
+    assert planned.out.count("create ") == 2
+
+    done = run("isolate", KEY, "--all", "--data", legacy)
+
+    assert (done.code, done.out.count("✓ Isolated: "), done.out.count("forklore undo ")) == (0, 2, 2)
+    assert "character-Pim, location-Tide Market" in done.out
+    again = run("isolate", "--all", "--data", legacy)
+    assert (again.code, again.out) == (0, "✓ No fork shares its lorebook. Nothing was changed.\n")
+
+
+def test_isolating_all_says_why_not_for_those_that_are_refused(legacy: Path) -> None:
+    (legacy / f"worlds/{BOOK}.json").write_text("no lorebook")
+
+    refused = run("isolate", "--all", "--data", legacy)
+
+    assert refused.code == 3
+    assert refused.out.count("✗ Not isolated: ") == 2
+    assert "LOREBOOK_UNREADABLE" in refused.out
+    assert "0 forks isolated, 2 refused." in refused.out
+
+
+def test_isolate_without_a_chat_says_what_is_missing(legacy: Path) -> None:
+    asked = run("isolate", "--data", legacy)
+
+    assert asked.code == 2
+    assert "--all" in asked.err

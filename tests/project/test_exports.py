@@ -34,6 +34,8 @@ WITHOUT_COMMAND = {
     "listening",
     "plan",
     "plan_isolation",
+    "plan_isolations",
+    "isolate_all",
     "is_shared_on_purpose",
     "empty_trash",
     "change_settings",

@@ -4,10 +4,13 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import forklore
+from forklore.app.progress import Silent
 from forklore.checks.requirements import REQUIREMENTS
 from tests.needed import missing
 
@@ -77,6 +80,64 @@ def test_every_code_and_repair_has_words() -> None:
 
     assert {code for code in codes if f"code.{code}" not in english} == set()
     assert {repair for repair in repairs if f"repair.{repair}" not in english} == set()
+
+
+class Heard(Silent):
+    """Notes what is told while something is made."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str, *, good: bool | None = None) -> None:
+        del good
+        self.notes.append(text)
+
+
+def said_on_samples(sample: Callable[[str], Path]) -> set[str]:
+    """What the service says to somebody who looks at the samples and makes a checkpoint."""
+    legacy = forklore.open(sample("hollow_quay_legacy_shared"))
+    findings = [each.finding for each in legacy.doctor().findings]
+    because = {
+        producer.because for entry in legacy.contamination("Branch #42").entries for producer in entry.produced_by
+    }
+    heard = Heard()
+    clean = forklore.open(sample("hollow_quay_clean"), progress=heard)
+    made = [clean.checkpoint("19h14m08s", at=at, name=f"At {at}") for at in (42, 44)]
+    findings += [finding for each in made for finding in each.warnings]
+    busy = forklore.open(sample("salvage_rights_queue_busy")).check("Ilse")
+    facts = clean.verify(made[0].chat).facts.values()
+    told = {each.message for each in (*findings, *busy.errors)} | {each.details for each in findings}
+    return {text for text in (*told, *because, *heard.notes, *facts) if text}
+
+
+def phrase_book() -> list[re.Pattern[str]]:
+    """The templates of the phrase book, as the page reads them."""
+    templates = [text for key, text in words("en").items() if key.startswith("said.")]
+    return [re.compile(re.sub(r"\\\{(\w+)\\\}", r"(.+?)", re.escape(text)), re.DOTALL) for text in templates]
+
+
+def is_translated(text: str, phrases: list[re.Pattern[str]]) -> bool:
+    if any(phrase.fullmatch(text) for phrase in phrases):
+        return True
+    starts = (re.match(phrase.pattern + " +", text, re.DOTALL) for phrase in phrases)
+    return any(start and is_translated(text[start.end() :], phrases) for start in starts)
+
+
+def test_what_the_service_says_most_often_is_in_the_phrase_book(sample: Callable[[str], Path]) -> None:
+    phrases = phrase_book()
+    said = said_on_samples(sample)
+
+    assert len(said) > 20
+    assert {text for text in said if not is_translated(text, phrases)} == set()
+
+
+def test_no_sentence_of_the_phrase_book_is_hidden_by_another() -> None:
+    templates = {key: text for key, text in words("en").items() if key.startswith("said.")}
+    book = list(templates)
+    for key, text in templates.items():
+        example = re.sub(r"\{(\w+)\}", "x", text)
+        fits = [book[number] for number, phrase in enumerate(phrase_book()) if phrase.fullmatch(example)]
+        assert fits[0] == key, f"{key} is read as {fits[0]}"
 
 
 @pytest.mark.parametrize(

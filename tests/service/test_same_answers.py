@@ -65,6 +65,11 @@ CHANGES: list[tuple[str, list[str], str, dict[str, Any]]] = [
     (LEGACY, ["isolate", KEY], "/isolate", {"chat": KEY}),
     (LEGACY, ["isolate", KEY, "--dry-run"], "/isolate", {"chat": KEY, "dry_run": True}),
     (LEGACY, ["isolate", KEY, "--share"], "/isolate", {"chat": KEY, "share": True}),
+    (LEGACY, ["isolate", "--all"], "/isolate", {"all": True}),
+    (LEGACY, ["isolate", KEY, "--all", "--dry-run"], "/isolate", {"chat": KEY, "all": True, "dry_run": True}),
+    (LEGACY, ["isolate", "--all", "--share"], "/isolate", {"all": True, "share": True}),
+    (LEGACY, ["isolate"], "/isolate", {}),
+    (CLEAN, ["isolate", "--all"], "/isolate", {"all": True}),
     (
         LEGACY,
         ["repair", KEY, "SHARED_LOREBOOK", "--with", "isolate"],
@@ -142,6 +147,7 @@ def test_every_command_and_every_method_has_a_route(rest: Callable[[str], Rest])
     assert {name for names in SECTIONS.values() for name in names} - here <= routes
     other_names = {
         "plan": "checkpoint", "plan_isolation": "isolate", "empty_trash": "trash", "change_settings": "settings",
+        "isolate_all": "isolate", "plan_isolations": "isolate",
         "view": "overview", "is_shared_on_purpose": "settings", "newest_operations": "events",
     }  # fmt: skip
     methods = {name for name in vars(Forklore) if not name.startswith("_")} - {"recover", "listening", "extension"}

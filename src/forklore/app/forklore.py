@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from forklore.app.doctor import Examined
     from forklore.app.extension import Extension
     from forklore.app.isolating import Isolated
+    from forklore.app.isolating_all import IsolatedAll
     from forklore.app.opening import Verified
     from forklore.app.repairing import Repairs
     from forklore.app.results_life import Cleanup, Deleted, Restored, TrashShown
@@ -343,6 +344,21 @@ class Forklore:
         from forklore.app.isolating import dry_run as dry_run_isolation
 
         return dry_run_isolation(self._workspace.resolve(chat), self._means, share=share)
+
+    def isolate_all(self, chat: str | None = None) -> IsolatedAll:
+        """Give every timeline that shares a lorebook one of its own: in the story of *chat*, or in all stories."""
+        from forklore.app.isolating_all import isolate_all
+
+        return isolate_all(self._story_meant(chat), self._means)
+
+    def plan_isolations(self, chat: str | None = None) -> IsolatedAll:
+        """Return what ``isolate_all`` would do for each timeline, and change nothing."""
+        from forklore.app.isolating_all import foresee_all
+
+        return foresee_all(self._story_meant(chat), self._means)
+
+    def _story_meant(self, chat: str | None) -> Story | None:
+        return None if chat is None else self.tree(chat)
 
     def contamination(self, chat: str) -> Contamination:
         """Return whose messages can have produced each entry of the timeline's lorebook; nothing is changed."""

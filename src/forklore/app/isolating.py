@@ -168,6 +168,12 @@ def dry_run(address: ChatAddress, means: Means, *, share: bool = False) -> DryRu
         return DryRun(prepared.plan or nothing, prepared.report)
 
 
+def foresee(address: ChatAddress, means: Means) -> tuple[Isolated, Plan | None]:
+    """Return what isolating would come to, and its plan, None when there is nothing to do; nothing is changed."""
+    with _prepared(address, means) as prepared:
+        return prepared.result, prepared.plan
+
+
 def _book_to_share(read: Reading) -> str:
     read.needs_header()
     if read.book_name is None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from forklore.app.examining import Located
     from forklore.app.extension import Extension
     from forklore.app.isolating import Isolated
+    from forklore.app.isolating_all import IsolatedAll
     from forklore.app.opening import Verified
     from forklore.app.repairing import Repairs
     from forklore.app.results import (
@@ -470,6 +471,39 @@ def isolated(done: Isolated) -> str:
     if done.warnings:
         text += f"\n{_count(len(done.warnings), 'warning').capitalize()}:\n\n{_findings(done.warnings, WARN)}"
     return f"{text}\nIs it open in SillyTavern? Reload the page before you go on there.\n"
+
+
+def isolated_all(told: IsolatedAll) -> str:
+    """Return what was done, or would be, for each timeline that shares a lorebook, and why not for some."""
+    if not told.forks and not told.refused:
+        return f"{GOOD}✓{PLAIN} No fork shares its lorebook. Nothing was changed.\n"
+    planned = told.plans is not None
+    lines = ["This would be done, and was not:", ""] if planned else []
+    for number, fork in enumerate(told.forks):
+        lines.append(f"{GOOD}✓{PLAIN} {'Isolate' if planned else 'Isolated'}: {BOLD}{fork.chat}{PLAIN}")
+        own = f'"{fork.lorebook}", {_entries(fork.entries)}' if fork.lorebook else ""
+        changes = told.plans[number].to_json()["plan"] if told.plans is not None else ()
+        lines += _table(
+            ("lorebook", own),
+            ("entries left out", ", ".join(fork.left_out_entries)),
+            ("in doubt", "; ".join(warning.message for warning in fork.warnings)),
+            *((row["action"], row["path"]) for row in changes),
+            ("take it back", f"forklore undo {fork.operation}" if fork.operation else ""),
+        )
+    for refused in told.refused:
+        findings = refused.error.findings
+        lines.append(
+            f"{BAD}✗{PLAIN} {'Cannot be isolated' if planned else 'Not isolated'}: {BOLD}{refused.chat}{PLAIN}"
+        )
+        lines += [f"  {each.message} {DIM}{each.code}{PLAIN}\n  → {each.action}" for each in findings]
+        lines += [] if findings else [f"  {refused.error.message}\n  → {refused.error.action}"]
+    count = _count(len(told.forks), "fork")
+    lines += (
+        ["", f"{count} {'would be' if planned else 'isolated'}, {len(told.refused)} refused."] if told.refused else []
+    )
+    if told.forks and not planned:
+        lines += ["", "Is one of them open in SillyTavern? Reload the page before you go on there."]
+    return "\n".join(lines) + "\n"
 
 
 _ISOLATED_FROM = {

@@ -183,9 +183,13 @@ class DoctorWanted(Struct, forbid_unknown_fields=True):
 
 
 class IsolationWanted(Struct, forbid_unknown_fields=True):
-    """A fork that gets a lorebook of its own, or whose book is declared shared on purpose."""
+    """A fork that gets a lorebook of its own, or whose book is declared shared on purpose.
 
-    chat: Text
+    With *all* it is every fork that shares a lorebook: in the story of *chat*, or in all stories.
+    """
+
+    chat: Text | None = None
+    all: bool = False
     share: bool = False
     dry_run: bool = False
 
@@ -216,12 +220,21 @@ async def doctor(request: Asked, service: TheService, data: JSONBody[DoctorWante
     return await service.change(request, lambda forklore: forklore.doctor(fix=data.fix))
 
 
-@post("/isolate", status_code=200, responses=RESPONSES, summary="Isolate a fork")
+@post("/isolate", status_code=200, responses=RESPONSES, summary="Isolate a fork, or all that share a lorebook")
 async def isolate(request: Asked, service: TheService, data: JSONBody[IsolationWanted]) -> Json:
-    """Give a fork that SillyTavern made a lorebook of its own; or only plan it."""
+    """Give a fork that SillyTavern made a lorebook of its own, or each that shares one; or only plan it."""
+    chat = data.chat
+    if data.all and data.share:
+        raise BadRequest("All can be isolated, but only one lorebook at a time is declared shared.")
+    if data.all:
+        if data.dry_run:
+            return await service.look(request, lambda forklore: forklore.plan_isolations(chat))
+        return await service.change(request, lambda forklore: forklore.isolate_all(chat))
+    if chat is None:
+        raise BadRequest("Which chat is to be isolated?")
     if data.dry_run:
-        return await service.look(request, lambda forklore: forklore.plan_isolation(data.chat, share=data.share))
-    return await service.change(request, lambda forklore: forklore.isolate(data.chat, share=data.share))
+        return await service.look(request, lambda forklore: forklore.plan_isolation(chat, share=data.share))
+    return await service.change(request, lambda forklore: forklore.isolate(chat, share=data.share))
 
 
 # --- deleting -----------------------------------------------------------------------------------------------------

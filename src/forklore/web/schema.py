@@ -53,6 +53,8 @@ TIMELINE = fields(
 STORY = fields(main=TEXT, timelines=many(TIMELINE))
 STEP = open_fields(action=TEXT, path=TEXT)
 PLAN = open_fields(plan=many(STEP))
+ISOLATED = open_fields(chat=TEXT, operation=maybe(TEXT))
+REFUSED = fields(chat=TEXT, error=open_fields(code=TEXT, kind=TEXT, message=TEXT, action=TEXT, findings=many(FINDING)))
 FORK = fields(
     kind=KIND, chat=TEXT, parent=TEXT, at=COUNT, messages=COUNT, lorebook=maybe(TEXT), original_lorebook=maybe(TEXT),
     entries=COUNT, lorebook_source={"enum": ["live", "history", "scene-snapshot", "present", "none"]},
@@ -81,7 +83,7 @@ ANSWERS: dict[tuple[str, str], Shape] = {
     ("post", "repair"): open_fields(chat=TEXT, applied=TEXT, operation=TEXT),
     ("get", "doctor"): fields(ok=FLAG, findings=many(open_fields(code=TEXT)), fixed=many(ANYTHING)),
     ("post", "doctor"): fields(ok=FLAG, findings=many(open_fields(code=TEXT)), fixed=many(ANYTHING)),
-    ("post", "isolate"): {"anyOf": [open_fields(chat=TEXT, operation=maybe(TEXT)), PLAN]},
+    ("post", "isolate"): {"anyOf": [ISOLATED, PLAN, fields(forks=many(ISOLATED), refused=many(REFUSED))]},
     ("post", "delete"): fields(
         chat=TEXT, book=maybe(TEXT), kept_because=many(TEXT), children=many(TEXT), operation=TEXT
     ),
@@ -112,6 +114,7 @@ ANSWERS: dict[tuple[str, str], Shape] = {
             )
         ),
     ),
+    ("get", "groups"): fields(groups=many(fields(id=TEXT, name=TEXT))),
     ("get", "layout"): open_fields(main=TEXT, columns=many(ANYTHING), lanes=many(open_fields(chat=TEXT, row=COUNT))),
     ("get", "messages"): fields(
         chat=TEXT, total=COUNT, start=COUNT, messages=many(open_fields(number=COUNT, damaged=FLAG, fork=READINESS))

@@ -29,6 +29,12 @@ async def overview(request: Asked, service: TheService) -> Json:
     return await service.look(request, lambda forklore: forklore.view.overview(open_chat=open_chat))
 
 
+@get("/groups", responses=RESPONSES, summary="What groups are called")
+async def groups(request: Asked, service: TheService) -> Json:
+    """Return the name of each group by its id."""
+    return await service.look(request, lambda forklore: forklore.view.groups())
+
+
 @get("/layout", responses=RESPONSES, summary="A story's tree, laid out")
 async def layout(request: Asked, service: TheService, chat: Chat) -> Json:
     """Return the lanes of a story's timelines and where each leaves its parent."""
@@ -158,7 +164,7 @@ def client_of(request: Asked) -> str:
 
 
 VIEWS: list[Any] = [
-    overview, layout, messages, recap, preview, where,
+    overview, groups, layout, messages, recap, preview, where,
     tell_open, events, cancel_job,
     health, pair, login_link, logout,
 ]  # fmt: skip

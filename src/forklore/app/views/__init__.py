@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from forklore.app.means import Means
+from forklore.app.views.groups import GroupsShown, show_groups
 from forklore.app.views.layout import LayoutShown, show_layout
 from forklore.app.views.messages import MessagesShown, show_messages
 from forklore.app.views.overview import Overview, show_overview
@@ -23,6 +24,10 @@ class Views:
     def overview(self, open_chat: str | None = None) -> Overview:
         """Return every story with its health, the latest first; *open_chat* is open in SillyTavern."""
         return show_overview(self._means, open_chat)
+
+    def groups(self) -> GroupsShown:
+        """Return what the groups are called."""
+        return show_groups(self._means)
 
     def layout(self, chat: str) -> LayoutShown:
         """Return the drawing of the story that *chat* belongs to."""
@@ -55,4 +60,4 @@ class Views:
         return show_where(self._means.workspace.resolve(chat), self._means, at=at)
 
 
-__all__ = ["LayoutShown", "MessagesShown", "Overview", "Preview", "RecapShown", "Views", "Where"]
+__all__ = ["GroupsShown", "LayoutShown", "MessagesShown", "Overview", "Preview", "RecapShown", "Views", "Where"]

@@ -30,6 +30,18 @@ def open_at(root: Path) -> Forklore:
     return forklore.open(root, disk=HastyDisk())
 
 
+def test_groups_have_the_names_that_addresses_lack(tmp_path: Path) -> None:
+    files = {
+        "groups/1700.json": b'{"id": "1700", "name": "The crew of the Lantern", "chats": ["Night watch"]}',
+        "groups/1800.json": b'{"id": "1800", "name": 7, "chats": []}',
+        "groups/1900.json": b"no group",
+    }
+
+    shown = open_at(write_workspace(tmp_path / "w", files)).view.groups().to_json()
+
+    assert shown == {"groups": [{"id": "1700", "name": "The crew of the Lantern"}]}
+
+
 class TestOverview:
     def test_a_story_is_shown_with_what_its_worst_timeline_is(self, opened: Opened) -> None:
         workspace = opened(LEGACY)

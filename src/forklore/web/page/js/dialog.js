@@ -3,6 +3,7 @@
  * @module
  */
 import { freshId, h } from "./dom.js";
+import { focusSpot, returnFocus } from "./focus.js";
 import { icon } from "./icons.js";
 import { raiseNotices } from "./notices.js";
 import { t } from "./strings.js";
@@ -26,6 +27,7 @@ import { t } from "./strings.js";
  */
 export function openDialog({ title, class: className = "", body = [], foot = [], mayClose = () => true }) {
   const ended = new AbortController();
+  const opener = focusSpot();
   const id = freshId("dialog");
   const heading = h("h2", { id, class: "dialog-title" }, title);
   const bodyPlace = h("div", { class: "dialog-body" }, ...body);
@@ -60,6 +62,7 @@ export function openDialog({ title, class: className = "", body = [], foot = [],
     ended.abort();
     element.remove();
     raiseNotices();
+    returnFocus(opener, true); // after the notices: to move them takes the focus away from what is in them
   });
   document.body.append(element);
   element.showModal();

@@ -8,6 +8,7 @@ import { icon } from "./icons.js";
 import { button, codeWords, more } from "./parts.js";
 import { findingPart } from "./problems.js";
 import { link } from "./router.js";
+import { said } from "./said.js";
 import { known, t } from "./strings.js";
 
 /** @typedef {import("./types.js").Verified} Verified */
@@ -32,7 +33,7 @@ export function findingsPart(verified, lane, changed) {
     !good ? null : h("div", { class: "verdict verdict-good" }, icon("shield"), h("p", null, h("strong", null, t(`findings.good.${verified.kind === "main" ? "main" : "fork"}`)), h("br"), t("findings.good.text"))),
     findings.length && verified.ok ? h("p", null, t("findings.ok")) : null,
     ...findings.map((finding) => findingWithRepairs(finding, verified.chat, changed)),
-    facts.length ? more(t("findings.facts"), h("ul", { class: "plain" }, ...facts.map(([key, fact]) => h("li", { dir: "auto" }, h("strong", null, known(`fact.${key}`) ? t(`fact.${key}`) : codeWords(key)), ": ", fact)))) : null,
+    facts.length ? more(t("findings.facts"), h("ul", { class: "plain" }, ...facts.map(([key, fact]) => h("li", { dir: "auto" }, h("strong", null, known(`fact.${key}`) ? t(`fact.${key}`) : codeWords(key)), ": ", said(fact))))) : null,
   );
 }
 

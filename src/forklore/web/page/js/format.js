@@ -21,6 +21,14 @@ export function parts(address) {
   return { folder: group ? folder.slice(6) : folder, name: address.slice(slash + 1), group };
 }
 
+/** @type {Map<string, string>} */
+let groups = new Map();
+
+/** @param {{id: string, name: string}[]} list what the groups are called, whose ids are in addresses */
+export function nameGroups(list) {
+  groups = new Map(list.map((group) => [group.id, group.name]));
+}
+
 /**
  * What a story is called: SillyTavern names a chat after its character and the moment it began.
  * @param {string} address of the main chat
@@ -29,11 +37,11 @@ export function parts(address) {
 export function storyName(address) {
   const { folder, name, group } = parts(address);
   const began = STAMP.exec(name);
-  if (!began) return { title: name, note: group ? t("story.group") : folder };
+  const owner = group ? (groups.get(folder) ?? t("story.group")) : folder;
+  if (!began) return { title: name, note: owner };
   const rest = name.replace(STAMP, "").replace(/^[\s-]+|[\s-]+$/g, "");
   const note = t("story.began", { when: moment(stampTime(began)) });
-  if (group) return { title: rest || t("story.group"), note };
-  return { title: rest || folder, note };
+  return { title: rest || owner, note };
 }
 
 /**

@@ -6,6 +6,7 @@ import { cancel, newJob } from "./api.js";
 import { fill, h } from "./dom.js";
 import { on } from "./events.js";
 import { icon } from "./icons.js";
+import { said } from "./said.js";
 import { known, number, t } from "./strings.js";
 
 const STEPS = 4;
@@ -70,7 +71,7 @@ export function stepList(kind) {
       } else if (typeof told.note === "string") {
         const tone = told.good === true ? "good" : told.good === false ? "bad" : "plain";
         const sign = told.good === true ? "✓ " : told.good === false ? "✗ " : "";
-        steps[Math.max(current, 0)]?.notes.append(h("li", { class: `note-${tone}`, dir: "auto" }, sign, told.note));
+        steps[Math.max(current, 0)]?.notes.append(h("li", { class: `note-${tone}`, dir: "auto" }, sign, said(told.note)));
       }
     },
     finish() {

@@ -12,6 +12,7 @@ import { waiting } from "./parts.js";
 import { problemPart } from "./problems.js";
 import { go, here, onArrival } from "./router.js";
 import { drawShell, markPlace } from "./shell.js";
+import { readGroups } from "./state.js";
 import { loadStrings, t } from "./strings.js";
 import { showContamination } from "./views/contamination.js";
 import { showDoctor } from "./views/doctor.js";
@@ -106,6 +107,7 @@ async function start() {
   });
   document.addEventListener("forklore:redraw", () => void redraw());
   connect();
+  await readGroups();
   await arrive();
 }
 

@@ -4,6 +4,7 @@
  */
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { said } from "./said.js";
 import { known, t } from "./strings.js";
 
 /** @typedef {import("./api.js").Problem} Problem */
@@ -21,13 +22,14 @@ export function noticePlace() {
   return h("div", { class: "notices" }, calm, urgent);
 }
 
-/** Notices must be seen above an open dialog, and a dialog is above everything else: so they move into it. */
+/** A dialog is above everything else, so notices move into it: above its buttons, where they cover nothing. */
 export function raiseNotices() {
   const place = calm.parentElement;
   if (!place) return;
   const open = [...document.querySelectorAll("dialog[open]")].at(-1);
-  const home = open ?? document.body;
-  if (place.parentElement !== home) home.append(place);
+  const foot = open?.querySelector(".dialog-foot");
+  const home = foot?.parentElement ?? open ?? document.body;
+  if (place.parentElement !== home) home.insertBefore(place, foot ?? null);
 }
 
 /**
@@ -117,8 +119,8 @@ export function refused(problem) {
  */
 export function problemWords(problem) {
   if (problem.offline) return [t("problem.OFFLINE"), t("problem.OFFLINE.action")];
-  const title = known(`problem.${problem.code}`) ? t(`problem.${problem.code}`) : problem.detail || t("problem.unknown");
-  const action = known(`problem.${problem.code}.action`) ? t(`problem.${problem.code}.action`) : problem.action;
+  const title = known(`problem.${problem.code}`) ? t(`problem.${problem.code}`) : said(problem.detail) || t("problem.unknown");
+  const action = known(`problem.${problem.code}.action`) ? t(`problem.${problem.code}.action`) : said(problem.action);
   return [title, action];
 }
 

@@ -196,13 +196,15 @@ export function menu(label, signal) {
     list,
   );
   const close = () => details.removeAttribute("open");
+  const closeHere = () => {
+    close();
+    details.querySelector("summary")?.focus(); // what is chosen is hidden now, and could not get the focus back
+  };
   details.addEventListener("click", (event) => {
-    if (event.target instanceof Element && event.target.closest(".menu-list button, .menu-list a")) close();
+    if (event.target instanceof Element && event.target.closest(".menu-list button, .menu-list a")) closeHere();
   });
   details.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !details.open) return;
-    close();
-    details.querySelector("summary")?.focus();
+    if (event.key === "Escape" && details.open) closeHere();
   });
   document.addEventListener(
     "pointerdown",

@@ -7,6 +7,7 @@ import { icon } from "./icons.js";
 import { problemWords } from "./notices.js";
 import { button, codeWords } from "./parts.js";
 import { link } from "./router.js";
+import { said, translated } from "./said.js";
 import { known, language, t } from "./strings.js";
 
 /** @typedef {import("./api.js").Problem} Problem */
@@ -19,7 +20,7 @@ import { known, language, t } from "./strings.js";
  * @returns {string}
  */
 export function findingTitle(finding) {
-  return language() === "en" || !known(`code.${finding.code}`) ? finding.message : codeWords(finding.code);
+  return translated(finding.message) ?? (language() === "en" || !known(`code.${finding.code}`) ? finding.message : codeWords(finding.code));
 }
 
 /**
@@ -28,17 +29,17 @@ export function findingTitle(finding) {
  * @returns {string}
  */
 export function findingAction(finding) {
-  return known(`action.${finding.code}`) ? t(`action.${finding.code}`) : finding.action;
+  return known(`action.${finding.code}`) ? t(`action.${finding.code}`) : said(finding.action);
 }
 
 /**
- * What else there is to say, in the words of the service.
+ * What else there is to say; what is not in the phrase book stays in the words of the service.
  * @param {Finding} finding
  * @returns {string}
  */
 function findingDetails(finding) {
-  const spoken = findingTitle(finding) === finding.message ? "" : finding.message;
-  return [spoken, finding.details].filter(Boolean).join("\n");
+  const told = findingTitle(finding) === finding.message || translated(finding.message) !== null;
+  return [told ? "" : finding.message, said(finding.details)].filter(Boolean).join("\n");
 }
 
 /**
@@ -101,7 +102,7 @@ export function problemPart(problem, again) {
     { class: "emptiness trouble", role: "alert" },
     icon("warning"),
     h("h2", null, title),
-    problem.detail && problem.detail !== title ? h("p", { class: "finding-details", dir: "auto" }, problem.detail) : null,
+    problem.detail && said(problem.detail) !== title ? h("p", { class: "finding-details", dir: "auto" }, problem.detail) : null,
     action ? h("p", null, action) : null,
     problem.findings.length ? reasons(problem.findings) : null,
     problem.code && !problem.offline ? h("p", null, h("code", { class: "code" }, problem.code)) : null,

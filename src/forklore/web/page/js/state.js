@@ -2,8 +2,9 @@
  * What the whole page knows: the stories, and which chat is open in SillyTavern.
  * @module
  */
-import { look } from "./api.js";
+import { look, problemOf } from "./api.js";
 import { on } from "./events.js";
+import { nameGroups } from "./format.js";
 
 /** @typedef {import("./types.js").Overview} Overview */
 
@@ -24,6 +25,15 @@ export async function readOverview(signal) {
   overview = read;
   setOpen(read.open);
   return read;
+}
+
+/** Learns what the groups are called; without it they are still group chats. */
+export async function readGroups() {
+  try {
+    nameGroups((await look("groups")).groups);
+  } catch (error) {
+    problemOf(error);
+  }
 }
 
 /** @returns {Overview | null} the stories as they were last seen */
@@ -53,3 +63,5 @@ export function onOpenChat(listener, signal) {
 }
 
 on("open_chat", (data) => setOpen(data.chat));
+on("back", () => void readGroups());
+on("changed", (data) => data.everything && void readGroups());

@@ -8,6 +8,8 @@ const STORED = "forklore.language";
 
 /** @type {Record<string, string>} */
 let words = {};
+/** @type {Record<string, string>} */
+let source = {};
 let current = "en";
 /** @type {Intl.PluralRules} */
 let plural = new Intl.PluralRules("en");
@@ -41,8 +43,8 @@ function wanted() {
  */
 export async function loadStrings() {
   const tag = wanted();
-  const answer = await fetch(`/page/lang/${tag}.json`);
-  words = await answer.json();
+  const read = async (/** @type {string} */ each) => (await fetch(`/page/lang/${each}.json`)).json();
+  [words, source] = await Promise.all([read(tag), tag === "en" ? {} : read("en")]);
   current = tag;
   plural = new Intl.PluralRules(tag);
   figures = new Intl.NumberFormat(tag);
@@ -63,6 +65,15 @@ export async function chooseLanguage(tag) {
 /** @param {string} key @returns {boolean} whether there are words for it */
 export function known(key) {
   return key in words;
+}
+
+/**
+ * The English words, by the rest of their keys.
+ * @param {string} front of the keys
+ * @returns {Map<string, string>} none while English is shown
+ */
+export function english(front) {
+  return new Map(Object.entries(source).filter(([key]) => key.startsWith(front)).map(([key, text]) => [key.slice(front.length), text]));
 }
 
 /**

@@ -139,6 +139,10 @@
 /** @typedef {{chat: string, lorebook: string | null, idle: boolean, operations: Queued[], operation: string | null}} Queue */
 /** @typedef {{repair: string, does: string, plan: PlannedChange[]}} RepairOffered */
 /** @typedef {{chat: string, finding: Finding, repairs: RepairOffered[], applied: string | null, operation: string | null}} Repairs */
+/** @typedef {{code: string, kind: string, message: string, action: string, findings: Finding[]}} ErrorTold */
+/** @typedef {{chat: string, parent: string | null, lorebook: string | null, entries: number, outcome: string, warnings: Finding[], left_out_entries: string[], operation: string | null, plan: PlannedChange[]}} IsolatedFork */
+/** @typedef {{chat: string, error: ErrorTold}} RefusedFork */
+/** @typedef {{forks: IsolatedFork[], refused: RefusedFork[]}} IsolatedAll */
 /** @typedef {{id: string, kind: string, chat: string, when: string, undone: boolean}} Operation */
 /** @typedef {{item: string, path: string | null, when: string, size: number, operation: string | null}} TrashItem */
 /** @typedef {{books: {name: string, size: number, age_days: number, from: string}[], map_entries: {chat: string, fork: string, book: string}[], kept_because: string[], operation: string | null}} Cleanup */

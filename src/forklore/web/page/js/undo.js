@@ -9,18 +9,18 @@ import { t } from "./strings.js";
 /**
  * Undoes an operation and says how it went.
  * @param {string} operation
- * @param {() => void} [done]
+ * @param {{why?: (problem: import("./api.js").Problem | null) => void, done?: string}} [options] *why* is told the reason
+ *   when it is refused, *done* is said when it is not
  * @returns {Promise<boolean>} whether it was undone
  */
-export async function undo(operation, done = () => undefined) {
+export async function undo(operation, { why = refused, done = t("undo.done") } = {}) {
   try {
     await change("undo", { operation });
     dropNotice(operation);
-    told(t("undo.done"));
-    done();
+    told(done);
     return true;
   } catch (error) {
-    refused(problemOf(error));
+    why(problemOf(error));
     return false;
   }
 }

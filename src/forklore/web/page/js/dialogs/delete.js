@@ -8,6 +8,7 @@ import { h, name } from "../dom.js";
 import { parts, timelineName } from "../format.js";
 import { refused, told } from "../notices.js";
 import { go } from "../router.js";
+import { said } from "../said.js";
 import { many, t } from "../strings.js";
 import { undoAction } from "../undo.js";
 
@@ -35,7 +36,7 @@ export async function openDeleteDialog(chat) {
     });
     if (!sure) return;
     const deleted = await change("delete", { chat, yes: timeline.children.length > 0 });
-    const kept = deleted.kept_because.length ? `${t("delete.kept")} ${deleted.kept_because.join(" ")}` : "";
+    const kept = deleted.kept_because.length ? `${t("delete.kept")} ${deleted.kept_because.map(said).join(" ")}` : "";
     told(t("delete.done", { name: parts(chat).name }), kept, [undoAction(deleted.operation)]);
     if (timeline.parent) go("story", timeline.parent);
     else if (timeline.children[0]) go("story", timeline.children[0]);

@@ -42,14 +42,17 @@ export function openForkDialog({ chat, kind, at }) {
     mayClose: () => (stop ? (stop(), false) : true),
   });
   const { signal } = dialog;
-  const form = forkForm({ chat, kind, at: at ?? null, signal, changed: () => void preview() });
+  const form = forkForm({ chat, kind, at: at ?? null, signal, changed: () => void preview(), entered: makeWhenSeen });
   const outcome = h("div", { class: "fork-outcome", aria: { live: "polite" } });
   const create = button("", () => void make(null), { class: "primary", icon: "check" });
   const whenReady = button(t("fork.when_ready"), () => void make(LONGEST_WAIT), { icon: "clock", class: "primary" });
   let turn = 0;
+  let making = false;
+  let wanted = false;
 
   function drawForm() {
     stop = null;
+    making = false;
     dialog.element.classList.add("two");
     fill(dialog.body, form.element, outcome);
     fill(dialog.foot, button(t("cancel"), dialog.close), whenReady, create);
@@ -57,7 +60,14 @@ export function openForkDialog({ chat, kind, at }) {
     void preview();
   }
 
+  /** What is typed may be newer than what is shown: it is looked at first, and made if nothing stands in the way. */
+  function makeWhenSeen() {
+    wanted = true;
+    void preview();
+  }
+
   async function preview() {
+    if (making) return;
     const wish = form.wish();
     dialog.retitle(t(`fork.title.${wish.kind}`));
     fill(create, h("span", null, t(`fork.create.${wish.kind}`)));
@@ -75,9 +85,11 @@ export function openForkDialog({ chat, kind, at }) {
       create.disabled = false;
       whenReady.hidden = true;
       create.hidden = false;
+      if (wanted) void make(null);
     } catch (error) {
       const problem = problemOf(error);
       if (!problem || mine !== turn) return;
+      wanted = false;
       fill(outcome, refusal(problem, wish.kind));
       dialog.element.classList.toggle("blocked", blocking(problem).length > 0);
       offerWaiting(problem);
@@ -93,6 +105,9 @@ export function openForkDialog({ chat, kind, at }) {
 
   /** @param {number | null} wait in seconds, or not at all */
   async function make(wait) {
+    if (making) return;
+    making = true;
+    wanted = false;
     const wish = form.wish();
     const steps = stepList(wish.kind);
     const job = startJob(steps.tell);
@@ -164,6 +179,7 @@ export function openForkDialog({ chat, kind, at }) {
    * @param {HTMLElement} steps
    */
   function drawRefused(problem, kindMade, steps) {
+    making = false;
     if (signal.aborted) return;
     if (problem.code === "CANCELLED") return drawForm();
     fill(dialog.body, refusal(problem, kindMade), steps);

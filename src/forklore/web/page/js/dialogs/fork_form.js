@@ -27,9 +27,10 @@ const SCENES_SHOWN = 2;
 const KINDS = /** @type {const} */ (["checkpoint", "branch"]);
 
 /**
- * @param {{chat: string, kind: "checkpoint" | "branch", at: number | null, signal: AbortSignal, changed: () => void}} options
+ * @param {{chat: string, kind: "checkpoint" | "branch", at: number | null, signal: AbortSignal, changed: () => void, entered: () => void}} options
+ *   *entered* is called when the name is typed and sent off
  */
-export function forkForm({ chat, kind, at, signal, changed }) {
+export function forkForm({ chat, kind, at, signal, changed, entered }) {
   const group = freshId("kind");
   /** @type {Message | null} */
   let message = null;
@@ -39,7 +40,7 @@ export function forkForm({ chat, kind, at, signal, changed }) {
   const where = h("input", { type: "number", min: 0, required: true, inputmode: "numeric", id: freshId("at"), on: { input: () => moved() } });
   const quick = h("span", { class: "quick" });
   const excerpt = h("blockquote", { class: "excerpt", dir: "auto" });
-  const called = h("input", { type: "text", maxlength: 200, autocomplete: "off", id: freshId("name"), dir: "auto", on: { input: () => soon() } });
+  const called = h("input", { type: "text", maxlength: 200, autocomplete: "off", id: freshId("name"), dir: "auto", on: { input: () => soon(), keydown: enter } });
   const swipe = h("select", { id: freshId("swipe"), on: { change: () => changed() } });
   const show = h("input", { type: "checkbox", on: { change: () => changed() } });
   const nameField = h("div", { class: "field" }, h("label", { for: called.id }, t("fork.name")), called);
@@ -47,6 +48,13 @@ export function forkForm({ chat, kind, at, signal, changed }) {
   const showField = h("label", { class: "check callout callout-warn", hidden: true }, show, h("span", null, h("strong", null, t("fork.show_last")), h("br"), t("fork.show_last.text")));
   const soon = whenQuiet(changed, 250, signal);
   const readSoon = whenQuiet(() => void readMessage().then(changed, () => changed()), 200, signal);
+
+  /** @param {KeyboardEvent} event */
+  function enter(event) {
+    if (event.key !== "Enter" || event.isComposing) return; // while composing, Enter chooses a character
+    event.preventDefault();
+    entered();
+  }
 
   function chosenKind() {
     return kinds.find((each) => each.checked)?.value === "branch" ? "branch" : "checkpoint";

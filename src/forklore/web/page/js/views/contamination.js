@@ -4,12 +4,14 @@
  */
 import { look } from "../api.js";
 import { openIsolateDialog } from "../dialogs/isolate.js";
-import { fill, h, name } from "../dom.js";
+import { openIsolateAllDialog } from "../dialogs/isolate_all.js";
+import { fill, h, name, spoken } from "../dom.js";
 import { storyName, timelineName } from "../format.js";
 import { icon } from "../icons.js";
-import { button, emptiness, kindBadge, timelineLink, trail } from "../parts.js";
+import { button, emptiness, kindBadge, more, timelineLink, trail } from "../parts.js";
 import { keepFresh } from "../refresh.js";
 import { link } from "../router.js";
+import { said } from "../said.js";
 import { known, many, t } from "../strings.js";
 
 /** @typedef {{chat: string, confidence: string, because: string}} Producer */
@@ -33,8 +35,9 @@ export async function showContamination(place, args, signal) {
   /** @param {Report} report */
   function draw(report) {
     const names = new Map(report.timelines.map((timeline) => [timeline.chat, timelineName(timeline.chat, timeline.parent)]));
-    const doubtful = report.entries.filter((entry) => entry.goes_to.length < report.timelines.length);
+    const apart = report.entries.filter((entry) => entry.goes_to.length < report.timelines.length);
     const rest = report.entries.filter((entry) => entry.goes_to.length >= report.timelines.length);
+    const forks = report.timelines.filter((timeline) => timeline.kind !== "main");
     fill(
       place,
       h(
@@ -50,6 +53,7 @@ export async function showContamination(place, args, signal) {
           { class: "card" },
           h("h2", { class: "group-title" }, icon("book"), " ", name(report.book)),
           h("p", null, many("contamination.shared", report.timelines.length)),
+          report.timelines.length > 1 && forks.length > 1 ? h("p", null, button(t("isolate.all.button"), () => openIsolateAllDialog(report.story, () => void load()), { class: "small", icon: "shield" })) : null,
           h(
             "ul",
             { class: "rows" },
@@ -64,8 +68,8 @@ export async function showContamination(place, args, signal) {
           ),
         ),
         report.timelines.length < 2 ? emptiness("shield", t("contamination.alone"), h("p", null, t("contamination.alone.text"))) : null,
-        doubtful.length ? table(t("contamination.apart"), doubtful, names) : null,
-        rest.length ? table(t("contamination.everywhere"), rest, names) : null,
+        apart.length ? h("section", null, h("h2", null, many("contamination.apart", apart.length)), entryList(apart, report, names)) : null,
+        rest.length ? h("section", { class: "card" }, more(many("contamination.everywhere", rest.length), entryList(rest, report, names))) : null,
       ),
     );
   }
@@ -75,38 +79,58 @@ export async function showContamination(place, args, signal) {
 }
 
 /**
- * @param {string} title
  * @param {Entry[]} entries
+ * @param {Report} report
  * @param {Map<string, string>} names
  * @returns {HTMLElement}
  */
-function table(title, entries, names) {
+function entryList(entries, report, names) {
   const word = (/** @type {string} */ chat) => names.get(chat) ?? timelineName(chat, null);
   return h(
-    "section",
-    null,
-    h("h2", null, title, " ", h("span", { class: "quiet" }, String(entries.length))),
-    h(
-      "div",
-      { class: "table-place", role: "region", tabindex: 0, aria: { label: title } },
+    "ul",
+    { class: "entries" },
+    ...entries.map((entry) =>
       h(
-        "table",
-        null,
-        h("thead", null, h("tr", null, ...["entry", "from", "to"].map((each) => h("th", { scope: "col" }, t(`contamination.${each}`))))),
+        "li",
+        { class: "entry" },
+        h("h3", { class: "entry-name" }, name(entry.comment || `#${entry.uid}`)),
+        h("div", { class: "entry-from" }, h("p", { class: "entry-word" }, t("contamination.from")), ...producers(entry, word)),
         h(
-          "tbody",
-          null,
-          ...entries.map((entry) =>
-            h(
-              "tr",
-              null,
-              h("th", { scope: "row" }, name(entry.comment || `#${entry.uid}`)),
-              h("td", null, entry.produced_by.length ? h("ul", { class: "plain" }, ...entry.produced_by.map((producer) => h("li", null, name(word(producer.chat)), " ", h("span", { class: `chip confidence-${producer.confidence}` }, known(`confidence.${producer.confidence}`) ? t(`confidence.${producer.confidence}`) : producer.confidence), h("span", { class: "quiet", dir: "auto" }, ` ${producer.because}`)))) : t("contamination.nobody")),
-              h("td", null, entry.goes_to.map(word).join(", ")),
-            ),
-          ),
+          "div",
+          { class: "entry-to" },
+          h("p", { class: "entry-word" }, t("contamination.to")),
+          h("ul", null, ...report.timelines.map(({ chat }) => keeper(word(chat), entry.goes_to.includes(chat)))),
         ),
       ),
     ),
   );
+}
+
+/**
+ * @param {Entry} entry
+ * @param {(chat: string) => string} word
+ * @returns {HTMLElement[]}
+ */
+function producers(entry, word) {
+  if (!entry.produced_by.length) return [h("p", null, t("contamination.nobody"))];
+  return entry.produced_by.map((producer) =>
+    h(
+      "p",
+      null,
+      name(word(producer.chat)),
+      " ",
+      h("span", { class: `chip confidence-${producer.confidence}` }, known(`confidence.${producer.confidence}`) ? t(`confidence.${producer.confidence}`) : producer.confidence),
+      " ",
+      h("span", { class: "quiet", dir: "auto" }, said(producer.because)),
+    ),
+  );
+}
+
+/**
+ * @param {string} shown
+ * @param {boolean} keeps
+ * @returns {HTMLElement}
+ */
+function keeper(shown, keeps) {
+  return h("li", { class: keeps ? "keeps" : "loses" }, icon(keeps ? "check" : "close"), spoken(`${t(keeps ? "contamination.keeps" : "contamination.loses")}: `), name(shown));
 }

@@ -4,6 +4,7 @@
  */
 import { change, look, problemOf } from "../api.js";
 import { ask } from "../dialog.js";
+import { openIsolateAllDialog } from "../dialogs/isolate_all.js";
 import { fill, h, name } from "../dom.js";
 import { findingWithRepairs } from "../findings.js";
 import { timelineName } from "../format.js";
@@ -86,7 +87,30 @@ export function showDoctor(place, _, signal) {
       examined.findings.length
         ? h("div", { class: "doctor-sum" }, h("p", { role: "status" }, h("strong", null, many("doctor.found", examined.findings.length)), " ", many("doctor.places", groups.size)), button(t("doctor.fix"), () => void mend(), { icon: "check" }))
         : emptiness("shield", t("doctor.good"), h("p", null, t("doctor.good.text"))),
+      leaksPart(examined.findings),
       ...[...groups].map(([where, findings]) => group(where, findings)),
+    );
+  }
+
+  /**
+   * Most findings of a folder with old forks have one remedy.
+   * @param {Finding[]} findings
+   * @returns {HTMLElement | null}
+   */
+  function leaksPart(findings) {
+    const leaks = findings.filter((finding) => finding.code === "SHARED_LOREBOOK");
+    if (!leaks.length) return null;
+    return h(
+      "div",
+      { class: "callout callout-bad" },
+      icon("leak"),
+      h(
+        "div",
+        null,
+        h("p", { class: "callout-title" }, many("doctor.leaks", leaks.length)),
+        h("p", null, t("doctor.leaks.text")),
+        h("p", { class: "callout-actions" }, button(t("isolate.all.button"), () => openIsolateAllDialog(null, () => void examine()), { class: "small", icon: "shield" })),
+      ),
     );
   }
 

@@ -6,8 +6,9 @@ import { look } from "../api.js";
 import { fill, h, name } from "../dom.js";
 import { clock, day, moment, parts } from "../format.js";
 import { icon } from "../icons.js";
+import { problemWords } from "../notices.js";
 import { button, emptiness } from "../parts.js";
-import { keepFresh } from "../refresh.js";
+import { keepFresh, steady } from "../refresh.js";
 import { link } from "../router.js";
 import { known, t } from "../strings.js";
 import { undo } from "../undo.js";
@@ -16,6 +17,7 @@ import { undo } from "../undo.js";
 
 /** @type {Record<string, string>} */
 const ICONS = { checkpoint: "bookmark", branch: "branch", isolate: "shield", share: "book", delete: "trash", cleanup: "trash", restore: "restore", undo: "undo", repair: "check", cancel: "close" };
+const COMES_OR_GOES = ["checkpoint", "branch", "restore", "delete"];
 const SHOWN = 200;
 
 /**
@@ -44,9 +46,10 @@ export async function showLog(place, _, signal) {
       if (group) group.push(operation);
       else days.set(key, [operation]);
     }
+    const around = { operations, gone: goneChats(operations), load: steady(load) };
     fill(
       list,
-      ...[...days].map(([key, group]) => h("section", null, h("h2", { class: "log-day" }, key), h("ol", { class: "log-list" }, ...group.map((operation) => item(operation, load))))),
+      ...[...days].map(([key, group]) => h("section", null, h("h2", { class: "log-day" }, key), h("ol", { class: "log-list" }, ...group.map((operation) => item(operation, around))))),
       operations.length > shown ? button(t("log.more"), () => ((shown += SHOWN), draw(operations))) : null,
     );
   }
@@ -57,17 +60,48 @@ export async function showLog(place, _, signal) {
 }
 
 /**
+ * The chats that are not there to be looked at: what was last done to them was to delete them.
+ * @param {Operation[]} operations newest first
+ * @returns {Set<string>}
+ */
+function goneChats(operations) {
+  /** @type {Map<string, string>} */
+  const last = new Map();
+  for (const { undone, chat, kind } of operations) {
+    if (!undone && COMES_OR_GOES.includes(kind) && !last.has(chat)) last.set(chat, kind);
+  }
+  return new Set([...last].filter(([, kind]) => kind === "delete").map(([chat]) => chat));
+}
+
+/**
  * @param {Operation} operation
- * @param {() => Promise<void>} load
+ * @returns {string}
+ */
+function operationWords(operation) {
+  return known(`operation.${operation.kind}`) ? t(`operation.${operation.kind}`) : operation.kind;
+}
+
+/**
+ * @param {Operation} operation
+ * @param {{operations: Operation[], gone: Set<string>, load: () => Promise<void>}} around
  * @returns {HTMLElement}
  */
-function item(operation, load) {
-  const word = known(`operation.${operation.kind}`) ? t(`operation.${operation.kind}`) : operation.kind;
-  const act = button(t("undo"), () => void undo(operation.id, () => void load()), { icon: "undo", class: "small" });
-  act.setAttribute("aria-label", t("log.undo", { what: `${word} ${operation.chat}` }));
+function item(operation, { operations, gone, load }) {
+  const word = operationWords(operation);
+  const again = operation.kind === "undo"; // to undo an undo is to do it again
+  const reason = h("div", { class: "log-reason", role: "alert" });
+  const act = button(t(again ? "log.redo" : "undo"), () => void takeBack(), { icon: again ? "restore" : "undo", class: "small" });
+  act.setAttribute("aria-label", t(again ? "log.redo.what" : "log.undo", { what: `${word} ${operation.chat}` }));
+
+  async function takeBack() {
+    fill(reason);
+    const why = (/** @type {import("../api.js").Problem | null} */ problem) => problem && fill(reason, ...refusal(problem, operations));
+    if (await undo(operation.id, { why, done: t(again ? "undo.redone" : "undo.done") })) await load();
+  }
+
   const called = name(parts(operation.chat).name);
   // What was undone or deleted is not there to be looked at.
-  const leads = operation.chat && !operation.undone && !["undo", "delete"].includes(operation.kind);
+  const leads = operation.chat && !operation.undone && !["undo", "delete"].includes(operation.kind) && !gone.has(operation.chat);
   return h(
     "li",
     { class: `log-item ${operation.undone ? "undone" : ""}`.trim(), data: { operation: operation.id } },
@@ -77,7 +111,34 @@ function item(operation, load) {
       { class: "log-words" },
       h("p", null, h("strong", null, word), " ", leads ? h("a", { href: link("timeline", operation.chat), title: operation.chat }, called) : called),
       h("p", { class: "quiet" }, h("time", { datetime: operation.when, title: moment(operation.when) }, clock(operation.when)), operation.undone ? ` · ${t("log.undone")}` : ""),
+      reason,
     ),
-    operation.undone || operation.kind === "undo" ? null : act,
+    operation.undone ? null : act,
   );
+}
+
+/**
+ * Why an operation cannot be undone now, and the way to what has to be undone first.
+ * @param {import("../api.js").Problem} problem
+ * @param {Operation[]} operations
+ * @returns {(HTMLElement | null)[]}
+ */
+function refusal(problem, operations) {
+  const [title, action] = problemWords(problem);
+  const later = operations.find((each) => problem.detail.includes(each.id));
+  const words = later ? title.replace(` ${later.id}`, "") : title;
+  return [
+    h("p", { class: "log-refused", dir: "auto" }, icon("warning"), " ", words),
+    later
+      ? h("p", null, button(t("log.first", { what: `${operationWords(later)} ${parts(later.chat).name}` }), () => showStep(later.id), { class: "small", icon: "undo" }))
+      : h("p", { class: "finding-action" }, h("span", { aria: { hidden: true } }, "→ "), action),
+  ];
+}
+
+/** @param {string} operation */
+function showStep(operation) {
+  const step = document.querySelector(`[data-operation="${CSS.escape(operation)}"]`);
+  const act = step?.querySelector(":scope > button");
+  step?.scrollIntoView({ block: "center" });
+  if (act instanceof HTMLElement) act.focus({ preventScroll: true });
 }

@@ -4,8 +4,9 @@
  */
 import { look } from "../api.js";
 import { openForkDialog } from "../dialogs/fork.js";
+import { openIsolateAllDialog } from "../dialogs/isolate_all.js";
 import { fill, h, longName, name, spoken, svg } from "../dom.js";
-import { parts, storyName, timelineName } from "../format.js";
+import { storyName, timelineName } from "../format.js";
 import { icon } from "../icons.js";
 import { drawLanes, drawingWidth, lineage } from "../lanes.js";
 import { button, healthBadge, iconButton, kindIcon, openBadge, trail } from "../parts.js";
@@ -59,7 +60,6 @@ function drawTop(top, layout) {
   const open = openChat();
   const target = layout.lanes.find((lane) => lane.chat === open) ?? layout.lanes.find((lane) => lane.chat === layout.main);
   const leaks = layout.lanes.filter((lane) => lane.health === "leaks");
-  const forks = leaks.filter((lane) => lane.kind !== "main");
   fill(
     top,
     trail([{ text: t("stories.title"), href: link("stories") }]),
@@ -74,7 +74,7 @@ function drawTop(top, layout) {
           "p",
           { class: "quiet" },
           name(note),
-          parts(layout.main).group ? "" : ` · ${many("count.timelines", layout.lanes.length)}`,
+          ` · ${many("count.timelines", layout.lanes.length)}`,
         ),
       ),
       target
@@ -86,17 +86,16 @@ function drawTop(top, layout) {
           )
         : null,
     ),
-    leaks.length ? leakCallout(leaks, forks) : null,
+    leaks.length ? leakCallout(leaks) : null,
   );
 }
 
 /**
  * @param {Lane[]} leaks
- * @param {Lane[]} forks
  * @returns {HTMLElement}
  */
-function leakCallout(leaks, forks) {
-  const first = forks[0] ?? leaks[0];
+function leakCallout(leaks) {
+  const chat = leaks[0]?.chat ?? "";
   return h(
     "div",
     { class: "callout callout-bad" },
@@ -106,9 +105,7 @@ function leakCallout(leaks, forks) {
       null,
       h("p", { class: "callout-title" }, many("story.leaks", leaks.length)),
       h("p", null, t("story.leaks.text")),
-      first
-        ? h("p", { class: "callout-actions" }, h("a", { class: "button small", href: link("timeline", first.chat, "health") }, t("story.leaks.look")), " ", h("a", { href: link("contamination", first.chat) }, t("contamination.title")))
-        : null,
+      h("p", { class: "callout-actions" }, button(t("isolate.all.button"), () => openIsolateAllDialog(chat), { class: "small", icon: "shield" }), " ", h("a", { href: link("contamination", chat) }, t("contamination.title"))),
     ),
   );
 }

@@ -8,13 +8,14 @@ import { fill, freshId, h, name } from "../dom.js";
 import { moment, size } from "../format.js";
 import { icon } from "../icons.js";
 import { refused, told } from "../notices.js";
-import { button, emptiness, waiting } from "../parts.js";
-import { keepFresh } from "../refresh.js";
+import { button, emptiness, more, waiting } from "../parts.js";
+import { keepFresh, steady } from "../refresh.js";
 import { many, t } from "../strings.js";
 import { undoAction } from "../undo.js";
 
 /** @typedef {import("../types.js").TrashItem} TrashItem */
 /** @typedef {import("../types.js").Cleanup} Cleanup */
+/** @typedef {{chat: TrashItem | null, books: TrashItem[], others: TrashItem[]}} Thing what went to the trash as one */
 
 const A_MONTH = 30;
 const DAY = 86_400_000;
@@ -36,7 +37,7 @@ export async function showTrash(place, _, signal) {
     list = (await look("trash", {}, { signal })).items;
     empty.hidden = !list.length;
     if (!list.length) fill(items, emptiness("trash", t("trash.nothing"), h("p", null, t("trash.nothing.text"))));
-    else fill(items, h("ul", { class: "rows" }, ...list.map((item) => row(item))));
+    else fill(items, h("ul", { class: "rows" }, ...things(list).map((thing) => row(thing))));
   }
 
   async function emptyTrash() {
@@ -61,25 +62,37 @@ export async function showTrash(place, _, signal) {
     }
   }
 
-  /** @param {TrashItem} item @returns {HTMLElement} */
-  function row(item) {
-    const act = button(t("trash.restore"), () => void restore(item), { icon: "restore", class: "small" });
-    act.setAttribute("aria-label", t("trash.restore.of", { name: item.path ?? item.item }));
+  /** @param {Thing} thing @returns {HTMLElement} */
+  function row(thing) {
+    const files = filesOf(thing);
+    const first = /** @type {TrashItem} */ (files[0]);
+    const called = fileName(first.path ?? first.item);
+    const kind = thing.chat ? (thing.books.length ? "timeline" : "chat") : thing.books.length ? "book" : "file";
+    const act = button(t("trash.restore"), () => void restore(first), { icon: "restore", class: "small" });
+    act.setAttribute("aria-label", t("trash.restore.of", { name: called }));
     return h(
       "li",
-      { class: "row" },
-      icon(item.path?.startsWith("worlds/") ? "book" : "list"),
-      h("div", { class: "row-words" }, h("p", null, name(fileName(item.path ?? item.item), "name strong")), h("p", { class: "quiet path" }, name(item.path ?? t("trash.unknown")), ` · ${size(item.size)} · ${moment(item.when)}`)),
-      act,
+      { class: "row", data: { item: first.item } },
+      icon(kind === "timeline" ? "main" : kind === "book" ? "book" : "list"),
+      h(
+        "div",
+        { class: "row-words" },
+        h("p", null, name(called, "name strong")),
+        h("p", { class: "quiet" }, t(`trash.kind.${kind}`), ` · ${size(files.reduce((sum, file) => sum + file.size, 0))} · `, h("time", { datetime: first.when }, moment(first.when))),
+        more(many("trash.files", files.length), h("ul", { class: "plain" }, ...files.map((file) => h("li", { class: "path" }, name(file.path ?? `${file.item} (${t("trash.unknown")})`))))),
+      ),
+      first.path === null ? null : act,
     );
   }
 
   /** @param {TrashItem} item */
   async function restore(item) {
+    const before = list.filter(isBook);
     try {
       const restored = await change("restore", { item: item.item });
-      told(t("trash.restored", { name: fileName(restored.path) }), "", [undoAction(restored.operation)]);
-      await load();
+      await steady(load)();
+      const also = before.filter((book) => book.item !== item.item && !list.some((each) => each.item === book.item));
+      told(t("trash.restored", { name: fileName(restored.path) }), also.length ? t("trash.restored.also") : "", [undoAction(restored.operation)]);
     } catch (error) {
       refused(problemOf(error));
     }
@@ -139,6 +152,49 @@ export async function showTrash(place, _, signal) {
     ),
   );
   keepFresh(load, signal);
+}
+
+/** @param {TrashItem} item @returns {boolean} */
+function isBook(item) {
+  return item.path?.startsWith("worlds/") ?? false;
+}
+
+/**
+ * What one operation removed: a chat and its lorebook are one timeline, everything else stands for itself.
+ * @param {TrashItem[]} items
+ * @returns {Thing[]}
+ */
+function things(items) {
+  /** @type {Map<string, TrashItem[]>} */
+  const removed = new Map();
+  for (const item of items) {
+    const key = item.operation ?? item.item;
+    const together = removed.get(key);
+    if (together) together.push(item);
+    else removed.set(key, [item]);
+  }
+  return [...removed.values()].flatMap((together) => {
+    const [chat, ...more] = together.filter((item) => item.path?.endsWith(".jsonl"));
+    if (chat && !more.length) return [thing(chat, ...together.filter((item) => item !== chat))];
+    return together.map((item) => thing(item));
+  });
+}
+
+/**
+ * @param {...TrashItem} items
+ * @returns {Thing}
+ */
+function thing(...items) {
+  return {
+    chat: items.find((item) => item.path?.endsWith(".jsonl")) ?? null,
+    books: items.filter(isBook),
+    others: items.filter((item) => !isBook(item) && !item.path?.endsWith(".jsonl")),
+  };
+}
+
+/** @param {Thing} thing @returns {TrashItem[]} the one that brings the others along first */
+function filesOf(thing) {
+  return [...(thing.chat ? [thing.chat] : []), ...thing.books, ...thing.others];
 }
 
 /** @param {string} path @returns {string} */
