@@ -186,23 +186,18 @@ class TestElsewhere:
 class TestPanel:
     def test_light_policy_and_story_button(self, page: Page, tavern: Tavern, character: str) -> None:
         begin(page, character)
-        page.tab.locator("#extensions-settings-button .drawer-toggle").click()
-        toggle = page.tab.locator("#forklore_panel .inline-drawer-toggle")
-        toggle.scroll_into_view_if_needed()
-        toggle.click()
-        page.tab.locator("#forklore_panel .forklore-state").wait_for(state="visible")
-        page.tab.wait_for_timeout(600)  # the drawer slides
+        panel = page.open_panel()
         page.shot("panel")
-        assert "connected" in page.tab.locator("#forklore_panel .forklore-state").inner_text()
+        assert "connected" in panel.locator(".forklore-state").inner_text()
 
-        policy = page.tab.locator("#forklore_panel select").first
+        policy = panel.locator("select").first
         with page.tab.expect_response(lambda response: response.url.endswith("/api/settings")):
             policy.select_option("strict")
         assert as_json((tavern.user / ".forklore/settings.json").read_text())["policy"] == "strict"
         with page.tab.expect_response(lambda response: response.url.endswith("/api/settings")):
             policy.select_option("standard")
         with page.tab.context.expect_page() as opened:
-            page.tab.locator("#forklore_panel .forklore-tree").click()
+            panel.locator(".forklore-tree").click()
         opened.value.wait_for_url(f"http://127.0.0.1:{tavern.service_port}/**")
         opened.value.close()
 
