@@ -158,6 +158,12 @@ class Page:
         """Save the open chat as SillyTavern does by itself."""
         self.run_with_modules("S.saveChatConditional()")
 
+    def kept_files(self) -> dict[str, bytes]:
+        """Return every chat, lorebook and operation as it is on the disk."""
+        user = self.tavern.user
+        patterns = ("chats/*/*.jsonl", "group chats/*.jsonl", "worlds/*.json", ".forklore/**/*.json")
+        return {str(path): path.read_bytes() for each in patterns for path in user.glob(each)}
+
     # --- lore -----------------------------------------------------------------------------------------------------
 
     def attach_book(self, name: str, entries: dict[str, str]) -> None:

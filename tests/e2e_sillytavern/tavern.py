@@ -266,6 +266,11 @@ class Service:
         except OSError:
             return False
 
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
     def kill(self) -> None:
         """Kill it without a warning."""
         if self._process is not None:

@@ -35,6 +35,8 @@ declare module '*/world-info.js' {
 }
 
 declare const SillyTavern: { getContext(): any };
-declare const toastr: Record<'info' | 'success' | 'warning' | 'error', (text: string, title: string, options: object) => any>;
+declare const toastr: Record<'info' | 'success' | 'warning' | 'error', (text: string, title: string, options: object) => any> & {
+    options: { onHidden?: () => void };
+};
 declare const $: (selector: string) => any;
 declare const jQuery: (ready: () => void) => void;

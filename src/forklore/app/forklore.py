@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -322,11 +322,14 @@ class Forklore:
 
         return deleting.delete(self._workspace.resolve(chat), self._means, yes=yes)
 
-    def cleanup(self, *, apply: bool = False) -> Cleanup:
-        """Return the clones that nobody names and the map entries of vanished chats, after removing them if *apply*."""
+    def cleanup(self, *, apply: bool = False, books: Collection[str] | None = None) -> Cleanup:
+        """Return the clones that nobody names and the map entries of vanished chats, after removing them if *apply*.
+
+        With *books* it is about these lorebooks alone: whoever was shown a list agrees to that list.
+        """
         from forklore.app import deleting
 
-        return deleting.cleanup(self._means, apply=apply)
+        return deleting.cleanup(self._means, apply=apply, books=books)
 
     def trash(self) -> TrashShown:
         """Return what is in the trash."""

@@ -108,7 +108,7 @@ async function isRefused(save, chat, avatar) {
         return false; // it was there before
     }
     await st.unlist(name, groupId);
-    notice('error', api.connection().state === 'unpaired' ? t('unpaired_said') : t('away_refused'));
+    notice('error', api.whyNot(api.connection().state, t('away_refused')));
     return true;
 }
 
@@ -171,7 +171,7 @@ export async function isolateQuietly(address, name) {
         }
         api.meanwhile.add(address);
         if (!isMakingNatively()) {
-            const reason = error instanceof api.Problem ? `${error.message} (${error.code})` : t('away_said');
+            const reason = error instanceof api.Problem ? `${error.message} (${error.code})` : api.whyNot(api.connection().state);
             notice('warning', t('not_isolated_other', { name, reason }));
         }
     }

@@ -235,9 +235,10 @@ class DeletionWanted(Struct, forbid_unknown_fields=True):
 
 
 class CleanupWanted(Struct, forbid_unknown_fields=True):
-    """Move what nobody names to the trash."""
+    """Move what nobody names to the trash, or of that only the named lorebooks."""
 
     apply: bool
+    books: list[Text] | None = None
 
 
 class EmptyingWanted(Struct, forbid_unknown_fields=True):
@@ -269,7 +270,7 @@ async def leftovers(request: Asked, service: TheService) -> Json:
 @post("/cleanup", status_code=200, responses=RESPONSES, summary="Clean up")
 async def cleanup(request: Asked, service: TheService, data: JSONBody[CleanupWanted]) -> Json:
     """Move what is left over to the trash, as one operation."""
-    return await service.change(request, lambda forklore: forklore.cleanup(apply=data.apply))
+    return await service.change(request, lambda forklore: forklore.cleanup(apply=data.apply, books=data.books))
 
 
 @get("/trash", responses=RESPONSES, summary="The trash")
