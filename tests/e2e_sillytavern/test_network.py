@@ -13,7 +13,7 @@ from tests.e2e_sillytavern.page import Page
 from tests.e2e_sillytavern.tavern import Door, Service, Tavern, network_address
 from tests.e2e_sillytavern.telling import begin, lore_in
 
-PASSWORD = "nine quiet lanterns"  # noqa: S105  # of a service that lives for one test
+PASSWORD = "nine quiet lanterns"  # of a service that lives for one test
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def phone(browser: Browser, tavern: Tavern, service: Service, model: Model, shot
     tavern.forklore().extension("install")
     (tavern.user / "extensions/forklore/pairing.json").unlink()
     service.stop()
-    service.start("--host", "0.0.0.0", password=PASSWORD)  # noqa: S104  # with a password
+    service.start("--host", "0.0.0.0", password=PASSWORD)  # with a password
     door = Door(address, tavern.port)
     context = browser.new_context(viewport={"width": 412, "height": 900}, has_touch=True, is_mobile=True)
     page = Page(context, tavern, model, shots)

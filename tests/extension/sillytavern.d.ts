@@ -30,6 +30,7 @@ declare module '*/user.js' {
 }
 
 declare module '*/world-info.js' {
+    export const world_names: string[] | undefined;
     export const worldInfoCache: { delete(name: string): void };
     export function updateWorldInfoList(): Promise<void>;
 }

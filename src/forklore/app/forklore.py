@@ -298,15 +298,19 @@ class Forklore:
 
     # --- mending --------------------------------------------------------------------------------------------------
 
-    def repair(self, chat: str, code: str, *, repair: str | None = None) -> Repairs:
-        """Return what could be done about a finding of ``verify``; with *repair*, make that one."""
+    def repair(self, chat: str, code: str, *, repair: str | None = None, book: str | None = None) -> Repairs:
+        """Return what could be done about a finding of ``verify``; with *repair*, make that one.
+
+        *book* tells what a missing lorebook is called now, where somebody knows that it was renamed.
+        """
+        from forklore.app.around import Around
         from forklore.app.repairing import offer_repairs
         from forklore.app.repairing import repair as make_repair
 
         address = self._workspace.resolve(chat)
         if repair is None:
-            return offer_repairs(address, code, self._means)
-        return make_repair(address, code, repair, self._means)
+            return offer_repairs(address, code, self._means, Around(self._means, book=book))
+        return make_repair(address, code, repair, self._means, book=book)
 
     def doctor(self, *, fix: bool = False) -> Examined:
         """Examine the whole workspace; with *fix*, mend what can be mended without losing anything."""

@@ -54,7 +54,8 @@ def _lorebook_is_there(opened: Opened) -> Problems:
     now = f"Its content is in {opened.book_now!r} now." if opened.book_now else there
     yield Problem(
         f"The lorebook {opened.book_name!r} is missing",
-        "Choose a repair: the first one that is offered keeps most",
+        "Choose a repair: the first one that is offered keeps most"
+        + ("" if opened.book_now else ". If you renamed the lorebook, give it its old name back instead"),
         now,
         (*repairs, "empty", "detach"),
     )

@@ -19,6 +19,7 @@ import * as api from './api.js';
 import { isMaking, isMakingNatively } from './creating.js';
 import { notice } from './dialogs.js';
 import { told } from './opening.js';
+import { deletingBook, onBookWritten } from './renaming.js';
 import { settings } from './settings.js';
 import * as st from './sillytavern.js';
 import { t } from './strings.js';
@@ -41,6 +42,11 @@ export function startCatching() {
         if (path === '/api/chats/import' || path === '/api/chats/group/import') {
             return importing(() => original.call(window, input, init), path, init?.body);
         }
+        if (path === '/api/worldinfo/edit') {
+            onBookWritten(init?.body);
+        } else if (path === '/api/worldinfo/delete') {
+            return deletingBook(() => original.call(window, input, init), init?.body);
+        }
         return original.call(window, input, init);
     };
     st.eventSource.on(st.eventTypes.ITEMIZED_PROMPTS_SAVED ?? 'itemized_prompts_saved', onPromptsSaved);
@@ -49,7 +55,7 @@ export function startCatching() {
 /** @param {RequestInfo | URL} input */
 function pathOf(input) {
     const text = typeof input === 'string' ? input : input instanceof URL ? input.pathname : '';
-    return text.startsWith('/api/chats/') ? text : '';
+    return /^\/api\/(chats|worldinfo)\//.test(text) ? text : '';
 }
 
 /**

@@ -4,6 +4,7 @@ import { isolateQuietly } from './catching.js';
 import { choose, element, heading, notice, showProblem } from './dialogs.js';
 import { editOnDisk, readAnew } from './editing.js';
 import { onChatChanged, repair } from './opening.js';
+import { followBooks } from './renaming.js';
 import { remembered } from './settings.js';
 import * as st from './sillytavern.js';
 import { t } from './strings.js';
@@ -36,6 +37,7 @@ function onState(state) {
             notice('success', t('back_again'));
         }
         void offerMeanwhile();
+        void followBooks().catch(report);
     } else if ((state === 'away' || state === 'unpaired') && said?.state !== state) {
         said?.toast?.remove();
         said = { state, toast: notice('warning', api.whyNot(state)) };

@@ -122,6 +122,20 @@ export async function readFile(name, groupId, avatar = context().characters[cont
     return Array.isArray(lines) ? lines : [];
 }
 
+/** @returns {string[]} the names of the lorebooks that the page knows */
+export const bookNames = () => worldInfo.world_names ?? [];
+
+/** Read a lorebook's file. @param {string} name @returns {Promise<any>} */
+export async function readBook(name) {
+    const response = await fetch('/api/worldinfo/get', {
+        method: 'POST',
+        headers: context().getRequestHeaders(),
+        body: JSON.stringify({ name }),
+        cache: 'no-store',
+    });
+    return response.json();
+}
+
 /** Whether a message is being edited: what was typed is nowhere but in the page. */
 export const isEditing = () => document.querySelector('#chat .edit_textarea') !== null;
 

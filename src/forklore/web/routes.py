@@ -174,6 +174,7 @@ class RepairWanted(Struct, forbid_unknown_fields=True):
     chat: Text
     code: Text
     repair: Text = named(name="with")
+    book: Text | None = None
 
 
 class DoctorWanted(Struct, forbid_unknown_fields=True):
@@ -191,16 +192,18 @@ class IsolationWanted(Struct, forbid_unknown_fields=True):
 
 
 @get("/repair", responses=RESPONSES, summary="The repairs of a finding")
-async def repairs(request: Asked, service: TheService, chat: Chat, code: FromQuery[str]) -> Json:
+async def repairs(
+    request: Asked, service: TheService, chat: Chat, code: FromQuery[str], book: FromQuery[str | None] = None
+) -> Json:
     """Return what could be done about a finding, best first, each with its plan."""
-    return await service.look(request, lambda forklore: forklore.repair(chat, code.upper()))
+    return await service.look(request, lambda forklore: forklore.repair(chat, code.upper(), book=book))
 
 
 @post("/repair", status_code=200, responses=RESPONSES, summary="Make a repair")
 async def repair(request: Asked, service: TheService, data: JSONBody[RepairWanted]) -> Json:
     """Make a repair as one operation."""
     return await service.change(
-        request, lambda forklore: forklore.repair(data.chat, data.code.upper(), repair=data.repair)
+        request, lambda forklore: forklore.repair(data.chat, data.code.upper(), repair=data.repair, book=data.book)
     )
 
 
