@@ -73,7 +73,7 @@ async function saving(send, path, body) {
     const sent = st.inMemory(); // a message may come while it is being written
     const isOther = !own && name !== null && typeof body === 'string' && !isMaking(name);
     const save = isOther ? { name, groupId: groupOf(name, isGroup), metadata: metadataIn(body) } : null;
-    if (save && (await isRefused(save, chat, names?.avatar_url))) {
+    if (save && ((await isRefused(save, chat, names?.avatar_url)) || (await isRefusedOfOlder(save, chat)))) {
         // Who hears of a failure goes on and opens a chat that is not there. Who hears nothing does nothing.
         return new Promise(() => {});
     }
@@ -115,6 +115,26 @@ async function isRefused(save, chat, avatar) {
     }
     await st.unlist(name, groupId);
     notice('error', api.whyNot(api.connection().state, t('away_refused')));
+    return true;
+}
+
+/**
+ * Whether a save would make a fork in a group of an older SillyTavern: the fork's metadata is in the group's file, where
+ * it names its parent's lorebook, and nobody can isolate it.
+ * @param {Save} save
+ * @param {st.OpenChat | null} chat
+ */
+async function isRefusedOfOlder({ name, groupId, metadata }, chat) {
+    const past = groupId && metadata === null ? st.pastMetadata(groupId) : null;
+    if (!past?.[name]?.world_info || past[name].main_chat !== chat?.name || isMakingNatively()) {
+        return false;
+    }
+    if ((await st.readFile(name, groupId)).length) {
+        return false; // it was there before
+    }
+    delete past[name];
+    await st.unlist(name, groupId);
+    notice('error', t('old_group'));
     return true;
 }
 

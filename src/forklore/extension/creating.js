@@ -181,7 +181,7 @@ async function refuseIfChangedElsewhere(chat) {
         .catch((error) => (error instanceof api.Problem && error.code !== 'TIMEOUT' ? null : Promise.reject(error)));
     const last = there?.messages[0];
     const same = there?.total === onDisk.messages && (!last?.sent || String(last.sent) === onDisk.last);
-    if (!there || same) {
+    if (!there || same || (await isOfOlderFormat(chat))) {
         return;
     }
     notice('error', `${t('changed_elsewhere')}\n${t('reload')}`, 'Forklore', {
@@ -189,6 +189,12 @@ async function refuseIfChangedElsewhere(chat) {
         timeOut: 20_000,
     });
     throw new Stopped('');
+}
+
+/** Whether messages cannot be counted, since the chat has no header: what it is then, the check tells. @param {st.OpenChat} chat */
+async function isOfOlderFormat(chat) {
+    const { errors } = await api.look('check', { chat: chat.address });
+    return errors.some((/** @type {any} */ { code }) => code === 'GROUP_FORMAT_OLD');
 }
 
 /**

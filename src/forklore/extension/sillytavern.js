@@ -237,6 +237,14 @@ export async function unlist(name, groupId) {
     }
 }
 
+/**
+ * What an older version keeps of the other chats of a group; null in a newer one.
+ * @param {string} groupId
+ * @returns {Record<string, any> | null}
+ */
+export const pastMetadata = (groupId) =>
+    context().groups.find((/** @type {any} */ each) => each.id === groupId)?.past_metadata ?? null;
+
 /** The settings that ST-Auto-Recap keeps for each chat, by the chat's name. */
 const PER_CHAT = ['chats_enabled', 'chat_profiles', 'chat_sticky_presets', 'chat_strip_patterns'];
 
