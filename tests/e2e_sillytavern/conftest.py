@@ -107,11 +107,13 @@ def context(browser: Browser, tavern: Tavern, service: Service) -> Iterator[Brow
 
 
 @pytest.fixture
-def new_page(
-    context: BrowserContext, tavern: Tavern, model: Model, request: pytest.FixtureRequest
-) -> Callable[[], Page]:
-    shots = Path(os.environ.get("FORKLORE_SHOTS") or tavern.folder / "shots") / tavern.version
+def shots(tavern: Tavern) -> Path:
+    """Where pictures are kept."""
+    return Path(os.environ.get("FORKLORE_SHOTS") or tavern.folder / "shots") / tavern.version
 
+
+@pytest.fixture
+def new_page(context: BrowserContext, tavern: Tavern, model: Model, shots: Path) -> Callable[[], Page]:
     def make() -> Page:
         return Page(context, tavern, model, shots)
 

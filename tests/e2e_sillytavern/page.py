@@ -27,6 +27,7 @@ class Page:
     def __init__(self, context: BrowserContext, tavern: Tavern, model: Model, shots: Path) -> None:
         """Open a tab; ``load`` goes to SillyTavern."""
         self.tavern = tavern
+        self.url = tavern.url
         self.model = model
         self.tab: BrowserPage = context.new_page()
         self.tab.set_default_timeout(PATIENCE)
@@ -46,7 +47,7 @@ class Page:
 
     def load(self, *, connected: bool = True) -> None:
         """Load the page, and wait until it and the extension are ready."""
-        self.tab.goto(self.tavern.url)
+        self.tab.goto(self.url)
         self.tab.wait_for_function("() => window.SillyTavern && !document.getElementById('preloader')")
         self.tab.wait_for_function("() => SillyTavern.getContext().characters.length > 0")
         self.tab.wait_for_function(
@@ -54,6 +55,18 @@ class Page:
         )
         if connected:
             self.wait_for_state("connected")
+
+    def open_panel(self) -> Locator:
+        """Open our panel in the Extensions drawer."""
+        panel = self.tab.locator("#forklore_panel")
+        if not panel.locator(".forklore-state").is_visible():
+            self.tab.locator("#extensions-settings-button .drawer-toggle").click()
+            toggle = panel.locator(".inline-drawer-toggle")
+            toggle.scroll_into_view_if_needed()
+            toggle.click()
+            panel.locator(".forklore-state").wait_for(state="visible")
+            self.tab.wait_for_timeout(600)  # the drawer slides
+        return panel
 
     def wait_for_state(self, state: str) -> None:
         """Wait for the connection light."""
@@ -144,6 +157,12 @@ class Page:
     def saved(self) -> None:
         """Save the open chat as SillyTavern does by itself."""
         self.run_with_modules("S.saveChatConditional()")
+
+    def kept_files(self) -> dict[str, bytes]:
+        """Return every chat, lorebook and operation as it is on the disk."""
+        user = self.tavern.user
+        patterns = ("chats/*/*.jsonl", "group chats/*.jsonl", "worlds/*.json", ".forklore/**/*.json")
+        return {str(path): path.read_bytes() for each in patterns for path in user.glob(each)}
 
     # --- lore -----------------------------------------------------------------------------------------------------
 

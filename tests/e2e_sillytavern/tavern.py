@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.cookiejar
 import json
 import os
@@ -10,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable
@@ -40,6 +42,47 @@ def wait_for(what: Callable[[], Any], seconds: float = 60, why: str = "") -> Any
         if time.monotonic() > end:
             raise TimeoutError(why or "it did not come true in time")
         time.sleep(0.05)
+
+
+def network_address() -> str | None:
+    """Return the address by which other machines know this one, None when it has none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("198.51.100.1", 9))  # nothing is sent
+        except OSError:
+            return None
+        address = str(probe.getsockname()[0])
+    return None if address.startswith("127.") else address
+
+
+class Door:
+    """Lets the network in to a port of this machine, as `listen: true` would."""
+
+    def __init__(self, host: str, port: int) -> None:
+        """Pass on whatever comes to *host* to *port* of this machine."""
+        self._inside = ("127.0.0.1", port)
+        self._outside = socket.create_server((host, 0))
+        self.url = f"http://{host}:{self._outside.getsockname()[1]}"
+        threading.Thread(target=self._let_in, daemon=True).start()
+
+    def close(self) -> None:
+        """Let nobody in any more."""
+        self._outside.close()
+
+    def _let_in(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                guest = self._outside.accept()[0]
+                host = socket.create_connection(self._inside)
+                for one, other in ((guest, host), (host, guest)):
+                    threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
+
+    @staticmethod
+    def _carry(one: socket.socket, other: socket.socket) -> None:
+        with one, contextlib.suppress(OSError):
+            while data := one.recv(1 << 16):
+                other.sendall(data)
+            other.shutdown(socket.SHUT_WR)
 
 
 class Tavern:
@@ -205,12 +248,13 @@ class Service:
         self._tavern = tavern
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
+    def start(self, *options: str, password: str = "") -> None:
         """Start it, and wait until it answers."""
         command = [sys.executable, "-m", "forklore", "serve", "--data", str(self._tavern.user), "--no-browser"]
-        command += ["--port", str(self._tavern.service_port)]
+        command += ["--port", str(self._tavern.service_port), *options]
+        environment = {**os.environ, "FORKLORE_PASSWORD": password}
         with (self._tavern.folder / "service.log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=dict(os.environ))
+            self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment)
         wait_for(self.answers, 60, "the service did not start")
 
     def answers(self) -> bool:
@@ -221,6 +265,11 @@ class Service:
                 return True
         except OSError:
             return False
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        assert self._process is not None
+        self._process.send_signal(number)
 
     def kill(self) -> None:
         """Kill it without a warning."""

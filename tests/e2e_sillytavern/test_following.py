@@ -118,6 +118,12 @@ def undo(page: Page) -> None:
     page.choose("Take this back?", "Undo")
 
 
+def new_checkpoint(page: Page, name: str) -> str:
+    """Make another checkpoint at the same message."""
+    page.clear_toasts()
+    return page.checkpoint(2, name)
+
+
 class TestFollowing:
     def test_a_deleted_chat_leaves_a_book_that_is_offered_for_the_trash(
         self, page: Page, tavern: Tavern, character: str
@@ -134,6 +140,41 @@ class TestFollowing:
 
         assert book not in tavern.books()
         assert book not in page.run_with_modules("W.world_names")
+
+    def test_only_what_was_shown_goes_to_the_trash_and_what_was_kept_is_not_asked_for_again(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        first, second, third, fourth = (new_checkpoint(page, name) for name in ("One", "Two", "Three", "Four"))
+        books = {each: tavern.read_chat(each)[0]["world_info"] for each in (first, second, third, fourth)}
+        delete = "Promise.all(a.map(x => S.deleteCharacterChatByName(c.characterId, x)))"
+
+        page.run_with_modules(delete, [name_of(first), name_of(second)])
+        shown = page.popup("Nobody uses these").inner_text()
+        assert books[first] in shown
+        assert books[second] in shown
+        tavern.chat_path(third).unlink()  # while the question is on the screen
+        parent = tavern.chat_path(main).read_bytes()
+        page.choose("Nobody uses these", "Move to the trash")
+        page.wait_for_toast("Done")
+        assert tavern.books().isdisjoint({books[first], books[second]})
+        assert books[third] in tavern.books()
+        assert tavern.chat_path(main).read_bytes() == parent
+        assert page.tab.locator(POPUP).count() == 0
+
+        page.clear_toasts()
+        page.run_with_modules(delete, [name_of(fourth)])
+        assert books[third] in page.popup("Nobody uses these").inner_text()
+        page.choose("Nobody uses these", "Keep")
+        fifth = new_checkpoint(page, "Five")
+        books[fifth] = tavern.read_chat(fifth)[0]["world_info"]
+        page.run_with_modules(delete, [name_of(fifth)])
+        shown = page.popup("Nobody uses these").inner_text()
+        assert books[fifth] in shown
+        assert books[third] not in shown
+        page.choose("Nobody uses these", "Move to the trash")
+        page.wait_for_toast("Done")
+        assert {books[third], books[fourth]} <= tavern.books()
 
     def test_a_renamed_chat_is_followed(self, page: Page, tavern: Tavern, character: str) -> None:
         main = begin(page, character)
@@ -186,23 +227,18 @@ class TestElsewhere:
 class TestPanel:
     def test_light_policy_and_story_button(self, page: Page, tavern: Tavern, character: str) -> None:
         begin(page, character)
-        page.tab.locator("#extensions-settings-button .drawer-toggle").click()
-        toggle = page.tab.locator("#forklore_panel .inline-drawer-toggle")
-        toggle.scroll_into_view_if_needed()
-        toggle.click()
-        page.tab.locator("#forklore_panel .forklore-state").wait_for(state="visible")
-        page.tab.wait_for_timeout(600)  # the drawer slides
+        panel = page.open_panel()
         page.shot("panel")
-        assert "connected" in page.tab.locator("#forklore_panel .forklore-state").inner_text()
+        assert "connected" in panel.locator(".forklore-state").inner_text()
 
-        policy = page.tab.locator("#forklore_panel select").first
+        policy = panel.locator("select").first
         with page.tab.expect_response(lambda response: response.url.endswith("/api/settings")):
             policy.select_option("strict")
         assert as_json((tavern.user / ".forklore/settings.json").read_text())["policy"] == "strict"
         with page.tab.expect_response(lambda response: response.url.endswith("/api/settings")):
             policy.select_option("standard")
         with page.tab.context.expect_page() as opened:
-            page.tab.locator("#forklore_panel .forklore-tree").click()
+            panel.locator(".forklore-tree").click()
         opened.value.wait_for_url(f"http://127.0.0.1:{tavern.service_port}/**")
         opened.value.close()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from tests.e2e_sillytavern.page import Page
+from tests.e2e_sillytavern.page import POPUP, Page
 from tests.e2e_sillytavern.tavern import Tavern
 from tests.e2e_sillytavern.telling import SAMPLES, begin, folder_of, lore_in, name_of, operations_about
 
@@ -70,3 +72,36 @@ def test_opening_tells_and_repairs(page: Page, tavern: Tavern) -> None:
     assert "LOREBOOK_MISSING" not in {
         finding["code"] for finding in tavern.forklore().verify(checkpoint).to_json()["findings"]
     }
+
+
+def test_a_group_chat_cannot_be_forked_and_is_told_why(page: Page, tavern: Tavern, character: str) -> None:
+    group = tavern.make_group(f"Group of {character}", [character, tavern.make_character(f"Second {character}")])
+    main = page.open_group(group)
+    toast = page.wait_for_toast("format of an older SillyTavern")
+    page.shot("group-opened")
+    toast.click()
+    page.choose("Nothing is wrong with the chat", "Cancel")
+    page.attach_book(f"Lore of {group}", {"harbour": "LORE-COMMON"})
+    page.send("Hello.")
+    before = {path.name for path in (tavern.user / "group chats").iterdir()}
+
+    page.click(2, "branch")
+    page.popup("GROUP_FORMAT_OLD")
+    page.shot("group-blocked")
+    page.choose("GROUP_FORMAT_OLD", "Close")
+    page.clear_toasts()
+    page.run_with_modules("void B.branchChat(2)")  # as another extension does
+    page.wait_for_toast("this version of SillyTavern keeps")
+    page.shot("group-refused")
+
+    assert page.address == main
+    assert {path.name for path in (tavern.user / "group chats").iterdir()} == before
+    kept = json.loads((tavern.user / f"groups/{group}.json").read_bytes())
+    assert kept["chats"] == [name_of(main)]
+    assert "main_chat" not in json.dumps(kept)
+    assert lore_in(page.send("Go on.")) == {"LORE-COMMON"}
+    page.clear_toasts()
+    page.load()
+    page.open_group(group)
+    page.tab.wait_for_timeout(2000)
+    assert page.tab.locator(f".toast, {POPUP}").count() == 0

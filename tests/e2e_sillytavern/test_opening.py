@@ -89,6 +89,38 @@ class TestRepairs:
             finding["code"] for finding in tavern.forklore().verify(checkpoint).to_json()["findings"]
         }
 
+    def test_a_book_comes_back_from_the_trash(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+        checkpoint = page.checkpoint(2)
+        page.open_chat(checkpoint)
+        page.learn("cellar", "LORE-WRITTEN-LATER")
+        page.open_chat(main)
+        book, chat = tavern.read_chat(checkpoint)[0]["world_info"], tavern.chat_path(checkpoint).read_bytes()
+        tavern.forklore().delete(checkpoint)
+        tavern.chat_path(checkpoint).write_bytes(chat)  # as from a backup, which has no lorebooks
+        page.wait_for_toast("so it was read anew")
+        before = page.kept_files()
+
+        page.open_chat(checkpoint)
+        buttons = page.popup("LOREBOOK_MISSING").locator(".popup-controls > *").all_inner_texts()
+        assert "trash" in buttons[0]
+        page.shot("lorebook-missing-in-trash")
+        page.choose("LOREBOOK_MISSING", "Cancel")
+        page.tab.wait_for_timeout(1000)
+        assert page.kept_files() == before
+
+        page.open_chat(main)
+        page.load()
+        page.open_character(character)
+        page.open_chat(checkpoint)
+        page.choose("LOREBOOK_MISSING", "trash")
+        page.wait_for_toast("Done")
+        page.wait_for_chat(checkpoint)
+
+        assert page.book == book
+        assert lore_in(page.send("Go on.")) == {"LORE-COMMON", "LORE-WRITTEN-LATER"}
+        assert tavern.forklore().verify(checkpoint).to_json()["findings"] == []
+
     def test_every_way_to_get_a_book_back_is_offered(self, page: Page, tavern: Tavern) -> None:
         main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Missing")
         page.open_character("Maren Missing.png")

@@ -30,11 +30,14 @@ declare module '*/user.js' {
 }
 
 declare module '*/world-info.js' {
+    export const world_names: string[] | undefined;
     export const worldInfoCache: { delete(name: string): void };
     export function updateWorldInfoList(): Promise<void>;
 }
 
 declare const SillyTavern: { getContext(): any };
-declare const toastr: Record<'info' | 'success' | 'warning' | 'error', (text: string, title: string, options: object) => any>;
+declare const toastr: Record<'info' | 'success' | 'warning' | 'error', (text: string, title: string, options: object) => any> & {
+    options: { onHidden?: () => void };
+};
 declare const $: (selector: string) => any;
 declare const jQuery: (ready: () => void) => void;

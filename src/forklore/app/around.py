@@ -26,9 +26,13 @@ from forklore.planning.deleting import stale_map_entries
 class Around:
     """The workspace around a timeline, looked at once and only as far as it is asked for."""
 
-    def __init__(self, means: Means, facts: list[ChatFacts] | None = None) -> None:
-        """Look at the workspace; *facts* are those of every chat, when they are known."""
+    def __init__(self, means: Means, facts: list[ChatFacts] | None = None, *, book: str | None = None) -> None:
+        """Look at the workspace; *facts* are those of every chat, when they are known.
+
+        *book* is what somebody says the missing lorebook is called now.
+        """
         self._means = means
+        self._told_book = book
         self._facts = facts
         self._beginnings: dict[str, str | None] = {}
 
@@ -232,7 +236,12 @@ class Around:
         return frozenset(self._means.workspace.books())
 
     def book_now(self, digest: object) -> str | None:
-        """Return the name of the lorebook whose content has this digest, and that no timeline uses."""
+        """Return what a lorebook that is gone is called now: as we were told, or by the digest of its content.
+
+        A book that another timeline uses is none of this one's.
+        """
+        if self._told_book is not None:
+            return self._told_book if self._told_book in self.books - self.used_books else None
         return self._unused_books.get(digest) if isinstance(digest, str) else None
 
     @cached_property

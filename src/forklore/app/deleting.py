@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -174,15 +174,18 @@ def _seen(root: Path, path: str) -> Iterator[tuple[str, Fingerprint]]:
 # --- cleaning up --------------------------------------------------------------------------------------------------
 
 
-def cleanup(means: Means, *, apply: bool = False) -> Cleanup:
-    """List clones that nobody names and map entries of vanished chats; with *apply* they go, as one operation."""
-    found = _leftovers(means)
+def cleanup(means: Means, *, apply: bool = False, books: Collection[str] | None = None) -> Cleanup:
+    """List clones that nobody names and map entries of vanished chats; with *apply* they go, as one operation.
+
+    With *books* only these of the clones are meant, and no chat is edited.
+    """
+    found = _leftovers(means, books)
     if not apply or not (found.books or found.map_entries):
         return found
     latest = [found]
 
     def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
-        latest.append(_leftovers(means))
+        latest.append(_leftovers(means, books))
         return _cleanup_plan(latest[-1], means.workspace), {}
 
     applied = apply_alone(make_plan, means)
@@ -190,11 +193,13 @@ def cleanup(means: Means, *, apply: bool = False) -> Cleanup:
     return Cleanup(gone.books, gone.map_entries, gone.kept_because, applied.operation.id, applied.pending)
 
 
-def _leftovers(means: Means) -> Cleanup:
+def _leftovers(means: Means, wanted: Collection[str] | None) -> Cleanup:
     chats = scan_chats(means.workspace, means.cache())
     there = [(address.folder, address.name) for address in means.workspace.chats()]
     entries = tuple(stale_map_entries(chats, there))
     books, kept_because = free_clones(means, chats)
+    if wanted is not None:
+        return Cleanup(tuple(book for book in books if book.name in wanted), (), kept_because)
     return Cleanup(books, entries, kept_because)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -281,15 +281,19 @@ class Forklore:
 
     # --- mending --------------------------------------------------------------------------------------------------
 
-    def repair(self, chat: str, code: str, *, repair: str | None = None) -> Repairs:
-        """Return what could be done about a finding of ``verify``; with *repair*, make that one."""
+    def repair(self, chat: str, code: str, *, repair: str | None = None, book: str | None = None) -> Repairs:
+        """Return what could be done about a finding of ``verify``; with *repair*, make that one.
+
+        *book* tells what a missing lorebook is called now, where somebody knows that it was renamed.
+        """
+        from forklore.app.around import Around
         from forklore.app.repairing import offer_repairs
         from forklore.app.repairing import repair as make_repair
 
         address = self._workspace.resolve(chat)
         if repair is None:
-            return offer_repairs(address, code, self._means)
-        return make_repair(address, code, repair, self._means)
+            return offer_repairs(address, code, self._means, Around(self._means, book=book))
+        return make_repair(address, code, repair, self._means, book=book)
 
     def doctor(self, *, fix: bool = False) -> Examined:
         """Examine the whole workspace; with *fix*, mend what can be mended without losing anything."""
@@ -305,11 +309,14 @@ class Forklore:
 
         return deleting.delete(self._workspace.resolve(chat), self._means, yes=yes)
 
-    def cleanup(self, *, apply: bool = False) -> Cleanup:
-        """Return the clones that nobody names and the map entries of vanished chats, after removing them if *apply*."""
+    def cleanup(self, *, apply: bool = False, books: Collection[str] | None = None) -> Cleanup:
+        """Return the clones that nobody names and the map entries of vanished chats, after removing them if *apply*.
+
+        With *books* it is about these lorebooks alone: whoever was shown a list agrees to that list.
+        """
         from forklore.app import deleting
 
-        return deleting.cleanup(self._means, apply=apply)
+        return deleting.cleanup(self._means, apply=apply, books=books)
 
     def trash(self) -> TrashShown:
         """Return what is in the trash."""

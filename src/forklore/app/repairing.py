@@ -80,9 +80,9 @@ def offer_repairs(address: ChatAddress, code: str, means: Means, around: Around 
     return Repairs(str(address), finding, tuple(offer for offer in offered if offer is not None))
 
 
-def repair(address: ChatAddress, code: str, name: str, means: Means) -> Repairs:
-    """Make a repair as one operation."""
-    offered = offer_repairs(address, code, means)
+def repair(address: ChatAddress, code: str, name: str, means: Means, *, book: str | None = None) -> Repairs:
+    """Make a repair as one operation; *book* is what a renamed lorebook is called now."""
+    offered = offer_repairs(address, code, means, Around(means, book=book))
     names = [offer.name for offer in offered.offered]
     if name not in names:
         shown = ", ".join(names) or "none"
@@ -92,17 +92,24 @@ def repair(address: ChatAddress, code: str, name: str, means: Means) -> Repairs:
         done = share(address, means) if name == "share" else isolate(address, means)
         return Repairs(str(address), offered.finding, offered.offered, name, done.operation)
 
-    operation = make_repair(address, code, name, means)
+    operation = make_repair(address, code, name, means, book=book)
     return Repairs(str(address), offered.finding, offered.offered, name, operation.id)
 
 
 def make_repair(
-    address: ChatAddress, code: str, name: str, means: Means, *, around: Around | None = None, only_first: bool = False
+    address: ChatAddress,
+    code: str,
+    name: str,
+    means: Means,
+    *,
+    around: Around | None = None,
+    only_first: bool = False,
+    book: str | None = None,
 ) -> Operation:
     """Make a repair if it is still offered, with *only_first* as the best one; raises ``BadRequest`` when it is not."""
 
     def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
-        with _mending(address, means, around or Around(means)) as (mending, read):
+        with _mending(address, means, around or Around(means, book=book)) as (mending, read):
             repairs = _finding(mending.opened, code).repairs[: 1 if only_first else None]
             changes = plan_repair(name, code, mending) if name in repairs else ()
             if not changes:

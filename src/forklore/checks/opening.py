@@ -15,6 +15,7 @@ from forklore.channels.opened import Opened, snapshot_of, stale_operations
 from forklore.channels.queue import QueueUnreadable, read_queue
 from forklore.channels.registry import broken_lines
 from forklore.channels.running_recap import KEY as RUNNING_KEY
+from forklore.checks.requirements import OLD_FORMAT, is_of_older_sillytavern
 from forklore.model.finding import Finding, Severity
 
 
@@ -31,8 +32,13 @@ class Problem(NamedTuple):
 Problems = Iterator[Problem]
 
 
+def _group_has_its_own_metadata(opened: Opened) -> Problems:
+    if is_of_older_sillytavern(opened.address, opened.damage):
+        yield Problem(*OLD_FORMAT)
+
+
 def _chat_is_whole(opened: Opened) -> Problems:
-    if opened.damage:
+    if opened.damage and not is_of_older_sillytavern(opened.address, opened.damage):
         yield Problem(
             "The chat file is damaged",
             "Restore the chat from SillyTavern's backups, or mend the line; opening it there would drop the line",
@@ -54,7 +60,8 @@ def _lorebook_is_there(opened: Opened) -> Problems:
     now = f"Its content is in {opened.book_now!r} now." if opened.book_now else there
     yield Problem(
         f"The lorebook {opened.book_name!r} is missing",
-        "Choose a repair: the first one that is offered keeps most",
+        "Choose a repair: the first one that is offered keeps most"
+        + ("" if opened.book_now else ". If you renamed the lorebook, give it its old name back instead"),
         now,
         (*repairs, "empty", "detach"),
     )
@@ -324,6 +331,7 @@ _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 
 OPENING: tuple[OpeningCheck, ...] = (
     OpeningCheck("CHAT_DAMAGED", _chat_is_whole, _ERROR),
+    OpeningCheck("GROUP_FORMAT_OLD", _group_has_its_own_metadata, _WARNING),
     OpeningCheck("LOREBOOK_MISSING", _lorebook_is_there, _ERROR),
     OpeningCheck("LOREBOOK_UNREADABLE", _lorebook_is_readable, _ERROR),
     OpeningCheck("LOREBOOK_MISMATCH", _lorebook_is_the_recorded_one, _WARNING),

@@ -15,7 +15,7 @@ from forklore.channels.queue import QueuedOperation, QueueUnreadable, read_queue
 from forklore.channels.registry import broken_lines
 from forklore.channels.running_recap import RunningRecap
 from forklore.channels.scenes import Scene, has_recap_messages, mid_flight
-from forklore.formats.chat_jsonl import Chat, ChatDamaged
+from forklore.formats.chat_jsonl import NO_HEADER, Chat, ChatDamaged
 from forklore.model.finding import Finding, Report, ReportState, Severity
 
 
@@ -94,7 +94,26 @@ def _message_exists(subject: Subject) -> Found:
         yield f"Message not found: there is no message {subject.at}", "Choose a message of the chat", last
 
 
+def is_of_older_sillytavern(address: str, damage: str) -> bool:
+    """Whether this is a group chat of SillyTavern 1.13 or so: without a header, its metadata in the group's file."""
+    return address.startswith("group:") and damage == NO_HEADER
+
+
+OLD_FORMAT = (
+    "This group chat is in the format of an older SillyTavern",
+    "Update SillyTavern: a newer one brings it into a format that can be forked, by itself",
+    "Its metadata and its lorebook are named in the group's file. Nothing is wrong with the chat.",
+)
+
+
+def _group_has_its_own_metadata(subject: Subject) -> Found:
+    if is_of_older_sillytavern(subject.address, subject.damage):
+        yield OLD_FORMAT
+
+
 def _chat_is_whole(subject: Subject) -> Found:
+    if is_of_older_sillytavern(subject.address, subject.damage):
+        return
     if subject.damage:
         yield "The chat file is damaged", _MEND_CHAT, subject.damage
     elif subject.chat and subject.chat.lines.odd_lines:
@@ -288,6 +307,7 @@ _BLOCK, _WARN = Effect.BLOCK, Effect.WARN
 REQUIREMENTS: tuple[Requirement, ...] = (
     Requirement("MESSAGE_NOT_FOUND", _message_exists, _BLOCK, _BLOCK, indispensable=True),
     Requirement("CHAT_DAMAGED", _chat_is_whole, _BLOCK, _BLOCK, indispensable=True),
+    Requirement("GROUP_FORMAT_OLD", _group_has_its_own_metadata, _BLOCK, _BLOCK, indispensable=True),
     Requirement("LOREBOOK_MISSING", _lorebook_is_there, _BLOCK, _BLOCK, indispensable=True, everywhere=True),
     Requirement("LOREBOOK_UNREADABLE", _lorebook_is_readable, _BLOCK, _BLOCK, indispensable=True, everywhere=True),
     Requirement("QUEUE_NOT_EMPTY", _queue_is_idle, _BLOCK, _BLOCK, everywhere=True),

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 _RULE = "━" * 40
 _LONG_TEXT = 100
-_SHOWN = 20
-_SHOWN = 5  # of a list of reasons
+_LISTED = 20  # of the findings of one kind
+_REASONS = 5
 
 
 # --- errors and findings ------------------------------------------------------------------------------------------
@@ -214,11 +214,11 @@ def examined(shown: Examined) -> str:
         first = group[0].finding
         colour, mark = (BAD, "✗") if first.severity.value == "error" else (WARN, "!")
         lines += ["", f"{colour}{mark} {code}{PLAIN} {DIM}({len(group)}){PLAIN}  {first.action}"]
-        for located in group[:_SHOWN]:
+        for located in group[:_LISTED]:
             details = f" {DIM}{located.finding.details}{PLAIN}" if located.finding.details else ""
             lines.append(f"  {located.where}: {located.finding.message}.{details}")
-        if len(group) > _SHOWN:
-            lines.append(f"  {DIM}… and {len(group) - _SHOWN} more; --json lists them all{PLAIN}")
+        if len(group) > _LISTED:
+            lines.append(f"  {DIM}… and {len(group) - _LISTED} more; --json lists them all{PLAIN}")
     count = _count(len(shown.findings), "finding")
     lines += [
         "",
@@ -430,8 +430,8 @@ def _pending(pending: Sequence[str]) -> list[str]:
 
 
 def _some(sentences: Sequence[str]) -> list[str]:
-    more = [f"… and {len(sentences) - _SHOWN} more"] if len(sentences) > _SHOWN else []
-    return [*sentences[:_SHOWN], *more]
+    more = [f"… and {len(sentences) - _REASONS} more"] if len(sentences) > _REASONS else []
+    return [*sentences[:_REASONS], *more]
 
 
 def _size(size: int) -> str:

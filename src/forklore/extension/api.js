@@ -1,5 +1,6 @@
 /** The service: one function to ask it, one kind of problem, one stream of events. */
 import { remembered, serviceAddress, storageKey } from './settings.js';
+import { t } from './strings.js';
 
 /** @typedef {{code: string, severity: string, message: string, action: string, details: string, repairs: string[]}} Finding */
 
@@ -15,6 +16,9 @@ export class Problem extends Error {
         this.findings = told.findings ?? [];
     }
 }
+
+/** @param {Problem} problem @returns {string} what it is and what to do, a line each */
+export const problemText = ({ message, action }) => [message, action && `→ ${action}`].filter(Boolean).join('\n');
 
 /** @typedef {'unknown' | 'connected' | 'unpaired' | 'away'} State */
 
@@ -40,6 +44,8 @@ const listeners = new Map();
 /** @type {State} */
 let state = 'unknown';
 let version = '';
+/** What the service says of why it lets nobody in. */
+let why = '';
 /** @type {AbortController | null} */
 let stream = null;
 /** Whether events can be heard. */
@@ -54,8 +60,15 @@ const changing = new Set();
 const ours = new Set();
 let wake = () => {};
 
-/** @returns {{state: State, version: string}} */
-export const connection = () => ({ state, version });
+/** @returns {{state: State, version: string, why: string}} */
+export const connection = () => ({ state, version, why });
+
+/**
+ * Why the service cannot be asked, in words.
+ * @param {State} now
+ * @param {string} [ifAway] what else is to be said when nobody answers
+ */
+export const whyNot = (now, ifAway = t('away_said')) => (now === 'unpaired' ? why || t('unpaired_said') : ifAway);
 
 /**
  * Hear an event of the service, or `state` when the connection changes.
@@ -80,10 +93,11 @@ function tell(event, data) {
     }
 }
 
-/** @param {State} next */
-function become(next) {
-    if (next !== state) {
+/** @param {State} next @param {string} [reason] */
+function become(next, reason = '') {
+    if (next !== state || reason !== why) {
         state = next;
+        why = reason;
         tell('state', state);
     }
 }
@@ -135,7 +149,7 @@ export async function ask(method, path, { query = {}, body, job, timeout = ASK_M
         answer = await response.json().catch((error) => (response.ok ? Promise.reject(error) : {}));
     } catch (error) {
         if (error instanceof DOMException && error.name === 'TimeoutError') {
-            throw new Problem({ code: 'TIMEOUT', kind: 'busy', detail: 'The service did not answer in time.' });
+            throw new Problem({ code: 'TIMEOUT', kind: 'busy', detail: t('too_late') });
         }
         become('away');
         throw new Away('away');
@@ -154,6 +168,7 @@ export async function ask(method, path, { query = {}, body, job, timeout = ASK_M
             return ask(method, path, { query, body, job, timeout, isLast: true });
         }
         become('unpaired');
+        stream?.abort(); // what is still heard was begun with the old token
         throw new Away('unpaired');
     }
     throw new Problem({ status: response.status, ...answer });
@@ -274,7 +289,7 @@ async function stayConnected() {
             if (error instanceof Away) {
                 become(error.state);
             } else if (error instanceof Problem) {
-                become('unpaired');
+                become('unpaired', problemText(error));
             } else {
                 become('away');
             }
@@ -311,7 +326,9 @@ async function listenOnce(connected) {
     } finally {
         isHearing = false;
     }
-    become('away');
+    if (state === 'connected') {
+        become('away');
+    }
 }
 
 /** @returns {Promise<ReadableStream<Uint8Array> | null>} null when we are not let in; a browser may not say why */

@@ -19,6 +19,7 @@ import * as api from './api.js';
 import { isMaking, isMakingNatively } from './creating.js';
 import { notice } from './dialogs.js';
 import { told } from './opening.js';
+import { deletingBook, onBookWritten } from './renaming.js';
 import { settings } from './settings.js';
 import * as st from './sillytavern.js';
 import { t } from './strings.js';
@@ -41,6 +42,11 @@ export function startCatching() {
         if (path === '/api/chats/import' || path === '/api/chats/group/import') {
             return importing(() => original.call(window, input, init), path, init?.body);
         }
+        if (path === '/api/worldinfo/edit') {
+            onBookWritten(init?.body);
+        } else if (path === '/api/worldinfo/delete') {
+            return deletingBook(() => original.call(window, input, init), init?.body);
+        }
         return original.call(window, input, init);
     };
     st.eventSource.on(st.eventTypes.ITEMIZED_PROMPTS_SAVED ?? 'itemized_prompts_saved', onPromptsSaved);
@@ -49,7 +55,7 @@ export function startCatching() {
 /** @param {RequestInfo | URL} input */
 function pathOf(input) {
     const text = typeof input === 'string' ? input : input instanceof URL ? input.pathname : '';
-    return text.startsWith('/api/chats/') ? text : '';
+    return /^\/api\/(chats|worldinfo)\//.test(text) ? text : '';
 }
 
 /**
@@ -67,7 +73,7 @@ async function saving(send, path, body) {
     const sent = st.inMemory(); // a message may come while it is being written
     const isOther = !own && name !== null && typeof body === 'string' && !isMaking(name);
     const save = isOther ? { name, groupId: groupOf(name, isGroup), metadata: metadataIn(body) } : null;
-    if (save && (await isRefused(save, chat, names?.avatar_url))) {
+    if (save && ((await isRefused(save, chat, names?.avatar_url)) || (await isRefusedOfOlder(save, chat)))) {
         // Who hears of a failure goes on and opens a chat that is not there. Who hears nothing does nothing.
         return new Promise(() => {});
     }
@@ -108,7 +114,27 @@ async function isRefused(save, chat, avatar) {
         return false; // it was there before
     }
     await st.unlist(name, groupId);
-    notice('error', api.connection().state === 'unpaired' ? t('unpaired_said') : t('away_refused'));
+    notice('error', api.whyNot(api.connection().state, t('away_refused')));
+    return true;
+}
+
+/**
+ * Whether a save would make a fork in a group of an older SillyTavern: the fork's metadata is in the group's file, where
+ * it names its parent's lorebook, and nobody can isolate it.
+ * @param {Save} save
+ * @param {st.OpenChat | null} chat
+ */
+async function isRefusedOfOlder({ name, groupId, metadata }, chat) {
+    const past = groupId && metadata === null ? st.pastMetadata(groupId) : null;
+    if (!past?.[name]?.world_info || past[name].main_chat !== chat?.name || isMakingNatively()) {
+        return false;
+    }
+    if ((await st.readFile(name, groupId)).length) {
+        return false; // it was there before
+    }
+    delete past[name];
+    await st.unlist(name, groupId);
+    notice('error', t('old_group'));
     return true;
 }
 
@@ -171,7 +197,7 @@ export async function isolateQuietly(address, name) {
         }
         api.meanwhile.add(address);
         if (!isMakingNatively()) {
-            const reason = error instanceof api.Problem ? `${error.message} (${error.code})` : t('away_said');
+            const reason = error instanceof api.Problem ? `${error.message} (${error.code})` : api.whyNot(api.connection().state);
             notice('warning', t('not_isolated_other', { name, reason }));
         }
     }

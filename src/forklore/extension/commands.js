@@ -63,7 +63,7 @@ function add(name, helpString, act) {
                     if (error instanceof api.Problem) {
                         showProblem(error, `/${name}`);
                     } else {
-                        notice('warning', t('away_said'));
+                        notice('warning', api.whyNot(api.connection().state));
                     }
                     return '';
                 }

@@ -1,6 +1,6 @@
 /** Making a fork: the page saves, the service makes the new files, the page points to them. */
 import * as api from './api.js';
-import { askText, element, heading, notice, showBlocked, showProblem, Steps } from './dialogs.js';
+import { askText, element, heading, notice, showBlocked, showProblem, Steps, whileWaiting } from './dialogs.js';
 import { settings } from './settings.js';
 import * as st from './sillytavern.js';
 import { ofKind, t } from './strings.js';
@@ -108,7 +108,7 @@ function placeOf(chat, message) {
 async function withoutService({ kind, name, swipe }, place, state) {
     api.connect();
     if (settings().whenAway !== 'allow') {
-        notice('error', state === 'unpaired' ? t('unpaired_said') : t('away_refused'), ofKind('title', kind));
+        notice('error', api.whyNot(state, t('away_refused')), ofKind('title', kind));
         return null;
     }
     native = true;
@@ -141,9 +141,11 @@ async function make(wanted, chat, message) {
     if (st.isGenerating()) {
         throw new Stopped(t('generating'));
     }
-    await refuseIfChangedElsewhere(chat);
-    await save();
-    const report = await api.look('check', { chat: chat.address, at });
+    const report = await whileWaiting(async () => {
+        await refuseIfChangedElsewhere(chat);
+        await save();
+        return api.look('check', { chat: chat.address, at });
+    });
     if (!report.valid) {
         if ((await showBlocked(kind, report)) === 'wait') {
             void createWhenReady(wanted, chat, message);
@@ -176,10 +178,10 @@ async function refuseIfChangedElsewhere(chat) {
     }
     const there = await api
         .look('messages', { chat: chat.address, start: onDisk.messages - 1, count: 1 })
-        .catch((error) => (error instanceof api.Problem ? null : Promise.reject(error)));
+        .catch((error) => (error instanceof api.Problem && error.code !== 'TIMEOUT' ? null : Promise.reject(error)));
     const last = there?.messages[0];
     const same = there?.total === onDisk.messages && (!last?.sent || String(last.sent) === onDisk.last);
-    if (!there || same) {
+    if (!there || same || (await isOfOlderFormat(chat))) {
         return;
     }
     notice('error', `${t('changed_elsewhere')}\n${t('reload')}`, 'Forklore', {
@@ -187,6 +189,12 @@ async function refuseIfChangedElsewhere(chat) {
         timeOut: 20_000,
     });
     throw new Stopped('');
+}
+
+/** Whether messages cannot be counted, since the chat has no header: what it is then, the check tells. @param {st.OpenChat} chat */
+async function isOfOlderFormat(chat) {
+    const { errors } = await api.look('check', { chat: chat.address });
+    return errors.some((/** @type {any} */ { code }) => code === 'GROUP_FORMAT_OLD');
 }
 
 /**
@@ -456,7 +464,7 @@ async function createWhenReady(wanted, chat, message) {
             await soon(() => !wanting);
         }
     } catch (error) {
-        tellFailure(error instanceof api.Away ? new Stopped(t('away_said')) : error, wanted.kind);
+        tellFailure(error instanceof api.Away ? new Stopped(api.whyNot(error.state)) : error, wanted.kind);
         return;
     } finally {
         waits.delete(wait);

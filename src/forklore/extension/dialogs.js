@@ -1,6 +1,9 @@
 /** Dialogs and notices. Every text of a story goes through `textContent`: it may hold anything. */
+import { problemText } from './api.js';
 import { context } from './sillytavern.js';
 import { ofKind, t } from './strings.js';
+
+const MOMENT_MS = 1_000;
 
 /** @typedef {import('./api.js').Finding} Finding */
 /** @typedef {import('./api.js').Problem} Problem */
@@ -19,19 +22,32 @@ export function element(tag, classes = '', ...children) {
     return made;
 }
 
+/** The latest notice of each text. @type {Map<string, any>} */
+const noticed = new Map();
+
 /**
+ * Tell something; the same text is never on the screen twice.
  * @param {'info' | 'success' | 'warning' | 'error'} level
  * @param {string} text
  * @param {string} [title]
  * @param {{onclick?: () => void, timeOut?: number}} [options]
  */
 export function notice(level, text, title = 'Forklore', options = {}) {
-    return toastr[level](text, title, {
+    noticed.get(text)?.remove();
+    const shown = toastr[level](text, title, {
         timeOut: level === 'error' ? 12_000 : 7_000,
         ...options,
         escapeHtml: true,
         toastClass: 'toast forklore-toast',
+        onHidden: () => {
+            if (noticed.get(text) === shown) {
+                noticed.delete(text);
+            }
+            toastr.options.onHidden?.();
+        },
     });
+    noticed.set(text, shown);
+    return shown;
 }
 
 /**
@@ -115,7 +131,7 @@ export async function showBlocked(kind, { errors, warnings }) {
 
 /** @param {Problem} problem @param {string} title */
 export function showProblem(problem, title) {
-    notice('error', [problem.message, problem.action && `→ ${problem.action}`, problem.code].filter(Boolean).join('\n'), title);
+    notice('error', `${problemText(problem)}\n${problem.code}`, title);
 }
 
 /**
@@ -133,6 +149,25 @@ export function curtain(text) {
         dialog.close();
         dialog.remove();
     };
+}
+
+/**
+ * Keep hands off the page if something takes longer than a moment.
+ * @template T
+ * @param {() => Promise<T>} act
+ * @returns {Promise<T>}
+ */
+export async function whileWaiting(act) {
+    let open = () => {};
+    const timer = setTimeout(() => {
+        open = curtain(t('editing'));
+    }, MOMENT_MS);
+    try {
+        return await act();
+    } finally {
+        clearTimeout(timer);
+        open();
+    }
 }
 
 /** The four steps of a fork, in front of everything: nothing can be sent or switched meanwhile. */

@@ -4,13 +4,15 @@ import { isolateQuietly } from './catching.js';
 import { choose, element, heading, notice, showProblem } from './dialogs.js';
 import { editOnDisk, readAnew } from './editing.js';
 import { onChatChanged, repair } from './opening.js';
+import { followBooks } from './renaming.js';
+import { remembered } from './settings.js';
 import * as st from './sillytavern.js';
 import { t } from './strings.js';
 
 export function startFollowing() {
     const events = st.eventTypes;
-    st.eventSource.on(events.CHAT_DELETED, () => void onDeleted());
-    st.eventSource.on(events.GROUP_CHAT_DELETED, () => void onDeleted());
+    st.eventSource.on(events.CHAT_DELETED, onDeleted);
+    st.eventSource.on(events.GROUP_CHAT_DELETED, onDeleted);
     if (events.CHAT_RENAMED) {
         st.eventSource.on(events.CHAT_RENAMED, () => void onRenamed());
     }
@@ -23,20 +25,22 @@ export function startFollowing() {
 
 // --- the service -------------------------------------------------------------------------------------------------
 
-/** The notice that the service is away, while it is. @type {any} */
+/** What was said of the service's being out of reach, while it is. @type {{state: api.State, toast: any} | null} */
 let said = null;
 
 /** @param {api.State} state */
 function onState(state) {
     if (state === 'connected') {
         if (said) {
-            said.remove?.();
+            said.toast?.remove();
             said = null;
             notice('success', t('back_again'));
         }
         void offerMeanwhile();
-    } else if ((state === 'away' || state === 'unpaired') && !said) {
-        said = notice('warning', state === 'away' ? t('away_said') : t('unpaired_said')) ?? {};
+        void followBooks().catch(report);
+    } else if ((state === 'away' || state === 'unpaired') && said?.state !== state) {
+        said?.toast?.remove();
+        said = { state, toast: notice('warning', api.whyNot(state)) };
     }
 }
 
@@ -113,22 +117,41 @@ async function onOperation(operation) {
 
 // --- chats -------------------------------------------------------------------------------------------------------
 
-/** A chat was deleted in SillyTavern; its lorebook may be left without anybody who names it. */
-async function onDeleted() {
-    try {
-        const { books } = await api.look('cleanup');
-        if (!books.length) {
-            return;
-        }
-        const list = element('ul', '', ...books.map((/** @type {any} */ book) => element('li', '', book.name)));
-        const content = element('div', 'forklore-dialog', heading(t('orphan_title')), element('p', '', t('orphan_question')), list);
-        if (await choose(content, [{ label: t('to_trash'), value: true }])) {
-            const done = await api.change('cleanup', { apply: true });
-            await st.refreshBooks(...done.books.map((/** @type {any} */ book) => book.name));
-            notice('success', t('repaired', { what: t('to_trash') }));
-        }
-    } catch (error) {
-        report(error);
+const QUIET_MS = 500;
+
+/** Lorebooks that nobody names and that are to stay: they are not offered a second time. */
+const kept = remembered('orphans-kept');
+/** One question after the other. @type {Promise<void>} */
+let asking = Promise.resolve();
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
+
+/** A chat was deleted in SillyTavern; its lorebook may be left without anybody who names it. Several are one question. */
+function onDeleted() {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+        asking = asking.then(offerLeftovers).catch(report);
+    }, QUIET_MS);
+}
+
+async function offerLeftovers() {
+    /** @type {string[]} */
+    const free = (await api.look('cleanup')).books.map((/** @type {any} */ book) => book.name);
+    const names = free.filter((name) => !kept.has(name));
+    if (!names.length) {
+        return;
+    }
+    const list = element('ul', '', ...names.map((name) => element('li', '', name)));
+    const content = element('div', 'forklore-dialog', heading(t('orphan_title')), element('p', '', t('orphan_question')), list);
+    if (!(await choose(content, [{ label: t('to_trash'), value: true }], { cancel: t('keep') }))) {
+        names.forEach(kept.add);
+        return;
+    }
+    // These and no others, however many are free by now; and of these only those that still are.
+    const done = await api.change('cleanup', { apply: true, books: names });
+    await st.refreshBooks(...names);
+    if (done.operation) {
+        notice('success', t('repaired', { what: t('to_trash') }));
     }
 }
 

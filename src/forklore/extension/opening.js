@@ -82,8 +82,11 @@ async function verifyChat(chat) {
     }
 }
 
+/** What is said once of a chat: it stays so, and nothing is wrong now. */
+const SAID_ONCE = ['LEGACY_FORK', 'GROUP_FORMAT_OLD'];
+
 /** @param {Finding} finding @param {string} address */
-const wasTold = (finding, address) => finding.code === 'LEGACY_FORK' && told.has(address);
+const wasTold = (finding, address) => SAID_ONCE.includes(finding.code) && told.has(address);
 
 /**
  * A fork at a scene break can open with every message hidden from the model. That is normal, so `verify` does not tell.
@@ -120,6 +123,9 @@ function tellFindings(chat, findings) {
     if (!isKnown && findings.some(({ severity, code }) => severity === 'error' || code === 'LEGACY_FORK')) {
         void showFindings(chat, findings);
         return;
+    }
+    if (findings.some(({ code }) => code === 'GROUP_FORMAT_OLD')) {
+        told.add(chat.address);
     }
     const text = [...findings.map((finding) => finding.message), t('findings_more')].join('\n');
     notice('warning', text, t('findings_title'), { onclick: () => void showFindings(chat, findings) });

@@ -16,6 +16,7 @@ export function startPanel() {
     const password = input('password', '', () => {});
     const pair = element('div', 'menu_button forklore-pair', t('panel_pair'));
     pair.addEventListener('click', () => void pairNow(password));
+    password.addEventListener('keydown', ({ key }) => key === 'Enter' && void pairNow(password));
     const policy = select(['standard', 'strict'], [t('panel_standard'), t('panel_strict')], '', (value) => {
         api.change('settings', { policy: value }).catch((error) => notice('error', error.message));
     });
@@ -49,9 +50,10 @@ export function startPanel() {
     document.getElementById('extensions_settings2')?.append(drawer);
 
     const showState = () => {
-        const { state, version } = api.connection();
+        const { state, version, why } = api.connection();
         light.dataset.state = state;
-        words.textContent = t(`state_${state}`, { version });
+        words.textContent = why || t(`state_${state}`, { version });
+        policy.disabled = state !== 'connected';
         if (state === 'connected') {
             api.look('settings').then(({ policy: now }) => {
                 policy.value = now;
@@ -72,7 +74,7 @@ async function pairNow(password) {
         }
         api.reconnect();
     } catch (error) {
-        notice('error', error instanceof api.Problem ? `${error.message}\n→ ${error.action}` : t('away_said'));
+        notice('error', error instanceof api.Problem ? api.problemText(error) : t('away_said'));
     }
 }
 
@@ -95,9 +97,9 @@ export async function openTree() {
             page.opener = null;
             page.location.href = url;
         }
-    } catch {
+    } catch (error) {
         page?.close();
-        notice('warning', t('away_said'));
+        notice('warning', error instanceof api.Problem ? api.problemText(error) : api.whyNot(api.connection().state));
     }
 }
 

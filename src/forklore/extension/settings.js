@@ -3,7 +3,7 @@ import { context, userHandle } from './sillytavern.js';
 
 /**
  * @typedef {object} Settings
- * @property {string} address where the service is; empty for the host the page came from
+ * @property {string} address where the service is; empty for the host the page came from, a number for a port there
  * @property {'all' | 'problems' | 'none'} notices what is told when a chat opens
  * @property {'refuse' | 'allow'} whenAway what happens to forks while the service is away
  */
@@ -28,12 +28,13 @@ export function changeSettings(changes) {
 /** @returns {string} the address of the service, without a slash at its end */
 export function serviceAddress() {
     const set = settings().address.trim().replace(/\/+$/, '');
-    if (set) {
+    const port = /^:?(\d{1,5})$/.exec(set)?.[1];
+    if (set && !port) {
         return /^https?:\/\//.test(set) ? set : `http://${set}`;
     }
     // A proxy may serve the page encrypted; the service on this machine speaks plainly, and browsers allow that here.
     const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
-    return `${isHere ? 'http:' : location.protocol}//${location.hostname}:7788`;
+    return `${isHere ? 'http:' : location.protocol}//${location.hostname}:${port ?? 7788}`;
 }
 
 /** The name of something in the browser's storage: people who share a browser each have their own. @param {string} key */

@@ -122,6 +122,20 @@ export async function readFile(name, groupId, avatar = context().characters[cont
     return Array.isArray(lines) ? lines : [];
 }
 
+/** @returns {string[]} the names of the lorebooks that the page knows */
+export const bookNames = () => worldInfo.world_names ?? [];
+
+/** Read a lorebook's file. @param {string} name @returns {Promise<any>} */
+export async function readBook(name) {
+    const response = await fetch('/api/worldinfo/get', {
+        method: 'POST',
+        headers: context().getRequestHeaders(),
+        body: JSON.stringify({ name }),
+        cache: 'no-store',
+    });
+    return response.json();
+}
+
 /** Whether a message is being edited: what was typed is nowhere but in the page. */
 export const isEditing = () => document.querySelector('#chat .edit_textarea') !== null;
 
@@ -222,6 +236,14 @@ export async function unlist(name, groupId) {
         await groupChats.editGroup(group.id, true, false);
     }
 }
+
+/**
+ * What an older version keeps of the other chats of a group; null in a newer one.
+ * @param {string} groupId
+ * @returns {Record<string, any> | null}
+ */
+export const pastMetadata = (groupId) =>
+    context().groups.find((/** @type {any} */ each) => each.id === groupId)?.past_metadata ?? null;
 
 /** The settings that ST-Auto-Recap keeps for each chat, by the chat's name. */
 const PER_CHAT = ['chats_enabled', 'chat_profiles', 'chat_sticky_presets', 'chat_strip_patterns'];

@@ -2,8 +2,6 @@
 import { context } from './sillytavern.js';
 
 const EN = {
-    checkpoint: 'checkpoint',
-    branch: 'branch',
     title_checkpoint: 'Create Checkpoint',
     title_branch: 'Create Branch',
     cannot_checkpoint: 'Cannot Create Checkpoint',
@@ -47,11 +45,12 @@ const EN = {
     waiting_already: 'This is waited for already.',
     waiting_for: '{count} operation(s) left',
     waiting_stopped: 'The chat was switched, so nothing is waited for any more.',
-    away_title: 'Forklore',
     away_refused: 'The Forklore service is not running, so nothing was made: the fork would share its lorebook. Start it with “forklore serve”.',
     away_allowed: 'The Forklore service is not running. SillyTavern makes this fork, and it shares its lorebook until it is isolated.',
     away_said: 'The Forklore service does not answer. Start it with “forklore serve”.',
     unpaired_said: 'The Forklore service does not know this browser. Run “forklore extension install” and reload the page, or enter its password in the Extensions drawer.',
+    old_group: 'No fork was made: this version of SillyTavern keeps a group’s metadata where Forklore cannot isolate it, and the fork would share its lorebook. A newer version brings the group into a format that can be forked, by itself.',
+    too_late: 'The Forklore service did not answer in time. Try again in a moment.',
     back_again: 'The Forklore service is back.',
     meanwhile_title: 'Forks made meanwhile',
     meanwhile: 'While the service was away, SillyTavern made these forks. They share memories with their parent until they are isolated.',
@@ -67,7 +66,6 @@ const EN = {
     chat: 'Chat: {name}',
     unnamed_scene: 'Unnamed Scene',
     running: 'Running recap: version {version} ({scenes} scenes)',
-    no_running: 'Running recap: none',
     combined: 'Combined recap: {count} messages',
     created: 'Created: {when}',
     findings_title: 'Forklore looked at this chat',
@@ -90,9 +88,10 @@ const EN = {
     orphan_title: 'Left over',
     orphan_question: 'Nobody uses these lorebooks any more. Move them to the trash? They can be put back from there.',
     to_trash: 'Move to the trash',
+    keep: 'Keep',
     renamed: 'The new name was followed in {count} place(s).',
     panel_address: 'Address of the service',
-    panel_address_hint: 'empty: port 7788 of this page’s host',
+    panel_address_hint: 'empty: port 7788 of this page’s host; a number: another port there',
     panel_password: 'Password, if the service has one',
     panel_pair: 'Connect',
     panel_policy: 'Requirements before a fork',
@@ -111,10 +110,8 @@ const EN = {
     state_away: 'the service does not answer: run “forklore serve”',
 };
 
-/** @type {Partial<Record<keyof typeof EN, string>>} */
+/** @type {Record<keyof typeof EN, string>} */
 const ZH = {
-    checkpoint: '检查点',
-    branch: '分支',
     title_checkpoint: '创建检查点',
     title_branch: '创建分支',
     cannot_checkpoint: '无法创建检查点',
@@ -161,6 +158,8 @@ const ZH = {
     away_allowed: 'Forklore 服务未运行。此分叉由 SillyTavern 创建，在隔离之前会共享世界书。',
     away_said: 'Forklore 服务没有响应。请运行 “forklore serve”。',
     unpaired_said: 'Forklore 服务不认识此浏览器。请运行 “forklore extension install” 并刷新页面，或在扩展面板中输入密码。',
+    old_group: '没有创建分叉：此版本的 SillyTavern 把群聊元数据存放在 Forklore 无法隔离的位置，分叉会共享世界书。更新 SillyTavern 后，它会自动转换群聊的格式。',
+    too_late: 'Forklore 服务没有及时响应，请稍后再试。',
     back_again: 'Forklore 服务已恢复。',
     meanwhile_title: '期间创建的分叉',
     meanwhile: '服务离线期间，SillyTavern 创建了以下分叉。在隔离之前，它们与父聊天共享记忆。',
@@ -176,7 +175,6 @@ const ZH = {
     chat: '聊天：{name}',
     unnamed_scene: '未命名场景',
     running: '滚动摘要：版本 {version}（{scenes} 个场景）',
-    no_running: '滚动摘要：无',
     combined: '合并摘要：{count} 条消息',
     created: '创建于：{when}',
     findings_title: 'Forklore 检查了此聊天',
@@ -199,9 +197,10 @@ const ZH = {
     orphan_title: '遗留文件',
     orphan_question: '以下世界书已无人使用。移到回收站吗？之后可以恢复。',
     to_trash: '移到回收站',
+    keep: '保留',
     renamed: '已在 {count} 处更新新名称。',
     panel_address: '服务地址',
-    panel_address_hint: '留空：本页主机的 7788 端口',
+    panel_address_hint: '留空：本页主机的 7788 端口；填数字：该主机的其他端口',
     panel_password: '密码（如服务已设置）',
     panel_pair: '连接',
     panel_policy: '创建分叉前的条件',
@@ -227,7 +226,7 @@ const ZH = {
  */
 export function t(key, values = {}) {
     const locale = String(context().getCurrentLocale?.() ?? localStorage.getItem('language') ?? navigator.language);
-    const text = (locale.toLowerCase().startsWith('zh') && ZH[key]) || EN[key];
+    const text = (locale.toLowerCase().startsWith('zh') ? ZH : EN)[key];
     return text.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ''));
 }
 

@@ -31,6 +31,9 @@ SCAN_BYTES = 256 << 10
 _HEADER_BYTES = 256 << 10  # as long as most headers are; those of older stories may be longer
 
 
+NO_HEADER = "The first line is a message: the chat has no header."
+
+
 class ChatDamaged(ValueError):
     """The chat cannot be read; the message says where."""
 
@@ -191,7 +194,9 @@ class Chat:
         except NotJson as error:
             raise ChatDamaged(f"The header line is not readable JSON ({error}).") from error
         if not isinstance(header.get("chat_metadata"), dict):
-            raise ChatDamaged("The first line is not a header: it has no chat_metadata.")
+            raise ChatDamaged(
+                NO_HEADER if "mes" in header else "The first line is not a header: it has no chat_metadata."
+            )
         return header
 
     def _plain_header(self) -> bytes:

@@ -131,6 +131,14 @@ def _reattach(mending: Mending) -> Changes:
 
 def _accept(mending: Mending) -> Changes:
     yield _edited(mending, *_recorded(mending, cloned_lorebook_name=mending.opened.book_name))
+    yield from _mapped(mending, mending.opened.book_name)
+
+
+def _mapped(mending: Mending, book: str | None) -> Changes:
+    """Bring the parent's map up to date, where it has an entry for this timeline."""
+    parent, name = mending.parent, mending.opened.name
+    if parent is not None and book and read_map(parent.chat.metadata).get(name, book) != book:
+        yield _edited(mending, _put(*MAP_PATH, name, value=book), path=parent.path)
 
 
 # --- the running recap --------------------------------------------------------------------------------------------
@@ -260,6 +268,7 @@ def _follow_rename(mending: Mending) -> Changes:
         cache = opened.metadata.get("auto_lorebooks")
         if isinstance(cache, dict) and cache.get("lorebookName") == opened.book_name:
             edits.append(_put("auto_lorebooks", "lorebookName", value=opened.book_now))
+        yield from _mapped(mending, opened.book_now)
     if mending.code == "PARENT_MISSING" and opened.parent_now:
         edits.append(_put("main_chat", value=opened.parent_now))
         if opened.identity is not None:

@@ -71,9 +71,8 @@ class House:
 
     def may_pair(self, origin: str, host: str) -> bool:
         """Whether a page of *origin* may try to be paired: it comes from the machine that we are asked on."""
-        try:
-            page = urlsplit(origin).hostname or ""
-        except ValueError:
+        page = foreign_name(origin)
+        if page is None:
             return False
         name = split_host(host)[0]
         return origin in self.origins or page == name or (is_loopback(page) and is_loopback(name))
@@ -169,7 +168,11 @@ class Doors:
     def _shut(self, host: str, foreign: str | None, headers: Mapping[str, str]) -> Refusal | None:
         """Return why the request goes nowhere, whatever it asks: it was sent to another name, or by another page."""
         if not self._house.knows_host(host):
-            return Refusal(403, "FOREIGN_HOST", "The service is not asked by one of its names.", _ASK_BY_NAME)
+            name = split_host(host)[0]
+            told = f"The service does not know that this machine is called {name!r}."
+            # A page of the same name may read it: were this port its own, it could anyway.
+            is_same = foreign is not None and foreign_name(foreign) == name
+            return Refusal(403, "FOREIGN_HOST", told, _NAME_IT, foreign if is_same else None)
         embedded = headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate"
         known = foreign is None or self._access.is_paired(foreign) or self._house.may_pair(foreign, host)
         if not known or (foreign is None and embedded):
@@ -207,6 +210,7 @@ class Doors:
 
 
 _ASK_BY_NAME = "Use the address that `forklore serve` printed."
+_NAME_IT = "Use the address that `forklore serve` printed, or start it with `--name` and this name."
 _PAIR_FIRST = "Only Forklore's own page and a paired SillyTavern may ask: `forklore extension install` pairs one."
 _PAIR = "Pair the extension again: `forklore extension install` leaves a new code."
 
@@ -247,6 +251,14 @@ def split_host(host: str) -> tuple[str, int]:
         return parts.hostname or "", parts.port or 80
     except ValueError:
         return "", 0
+
+
+def foreign_name(origin: str) -> str | None:
+    """Return the host name of a page's origin, None when it is not one."""
+    try:
+        return urlsplit(origin).hostname or ""
+    except ValueError:
+        return None
 
 
 async def _refuse(refusal: Refusal, send: Any) -> None:

@@ -174,6 +174,7 @@ class RepairWanted(Struct, forbid_unknown_fields=True):
     chat: Text
     code: Text
     repair: Text = named(name="with")
+    book: Text | None = None
 
 
 class DoctorWanted(Struct, forbid_unknown_fields=True):
@@ -195,16 +196,18 @@ class IsolationWanted(Struct, forbid_unknown_fields=True):
 
 
 @get("/repair", responses=RESPONSES, summary="The repairs of a finding")
-async def repairs(request: Asked, service: TheService, chat: Chat, code: FromQuery[str]) -> Json:
+async def repairs(
+    request: Asked, service: TheService, chat: Chat, code: FromQuery[str], book: FromQuery[str | None] = None
+) -> Json:
     """Return what could be done about a finding, best first, each with its plan."""
-    return await service.look(request, lambda forklore: forklore.repair(chat, code.upper()))
+    return await service.look(request, lambda forklore: forklore.repair(chat, code.upper(), book=book))
 
 
 @post("/repair", status_code=200, responses=RESPONSES, summary="Make a repair")
 async def repair(request: Asked, service: TheService, data: JSONBody[RepairWanted]) -> Json:
     """Make a repair as one operation."""
     return await service.change(
-        request, lambda forklore: forklore.repair(data.chat, data.code.upper(), repair=data.repair)
+        request, lambda forklore: forklore.repair(data.chat, data.code.upper(), repair=data.repair, book=data.book)
     )
 
 
@@ -248,9 +251,10 @@ class DeletionWanted(Struct, forbid_unknown_fields=True):
 
 
 class CleanupWanted(Struct, forbid_unknown_fields=True):
-    """Move what nobody names to the trash."""
+    """Move what nobody names to the trash, or of that only the named lorebooks."""
 
     apply: bool
+    books: list[Text] | None = None
 
 
 class EmptyingWanted(Struct, forbid_unknown_fields=True):
@@ -282,7 +286,7 @@ async def leftovers(request: Asked, service: TheService) -> Json:
 @post("/cleanup", status_code=200, responses=RESPONSES, summary="Clean up")
 async def cleanup(request: Asked, service: TheService, data: JSONBody[CleanupWanted]) -> Json:
     """Move what is left over to the trash, as one operation."""
-    return await service.change(request, lambda forklore: forklore.cleanup(apply=data.apply))
+    return await service.change(request, lambda forklore: forklore.cleanup(apply=data.apply, books=data.books))
 
 
 @get("/trash", responses=RESPONSES, summary="The trash")

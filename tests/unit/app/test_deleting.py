@@ -397,6 +397,25 @@ class TestCleanup:
         workspace.undo()
         assert read_workspace(tmp_path) == before
 
+    @pytest.mark.req(139, 140)
+    def test_of_named_books_only_the_free_ones_go_and_no_chat_is_edited(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path)
+        for name in ("A", "B", "C"):
+            workspace.checkpoint("Mira/Tale", name=name)
+        for name in ("A", "B"):
+            (tmp_path / f"chats/Mira/{name}.jsonl").unlink()
+        before = read_workspace(tmp_path)
+
+        nothing = workspace.cleanup(apply=True, books=["Lore__CP_C", "Lore"])
+        assert nothing.operation is None
+        assert read_workspace(tmp_path) == before
+        cleaned = workspace.cleanup(apply=True, books=["Lore__CP_B", "Lore__CP_C"])
+
+        assert [book.name for book in cleaned.books] == ["Lore__CP_B"]
+        now = read_workspace(tmp_path)
+        assert before.keys() - now.keys() == {"worlds/Lore__CP_B.json"}
+        assert all(before[path] == now[path] for path in now.keys() & before.keys())
+
     @pytest.mark.req(139)
     def test_a_recorded_clone_of_another_name_is_one(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)

@@ -245,6 +245,27 @@ class TestAMissingBook:
         assert header(tmp_path)["world_info"] == "My lore"
         assert opened.verify(FORK).findings == ()
 
+    def test_who_knows_the_new_name_of_a_book_that_has_gone_on_can_tell_it(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        change_book(book_file(tmp_path, "Lore__CP_Fork"), lambda book: book.update(more="than was recorded"))
+        book_file(tmp_path, "Lore__CP_Fork").rename(book_file(tmp_path, "My lore"))
+        before = read_workspace(tmp_path)
+        assert "follow-rename" not in opened.verify(FORK).findings[0].repairs
+        assert "old name back" in opened.verify(FORK).findings[0].action
+        for wrong in ("Lore", "Nobody's"):  # the parent uses one, the other is not there
+            with pytest.raises(BadRequest, match="'follow-rename' is no repair"):
+                opened.repair(FORK, "LOREBOOK_MISSING", repair="follow-rename", book=wrong)
+        assert read_workspace(tmp_path) == before
+
+        assert opened.repair(FORK, "LOREBOOK_MISSING", book="My lore").offered[0].name == "follow-rename"
+        opened.repair(FORK, "LOREBOOK_MISSING", repair="follow-rename", book="My lore")
+
+        assert header(tmp_path)["world_info"] == "My lore"
+        assert opened.verify(FORK).findings == ()
+        assert header(tmp_path, "Tale")["auto_recap"]["checkpoint_lorebook_map"]["Fork"] == "My lore"
+        opened.undo()
+        assert read_workspace(tmp_path) == before
+
 
 class TestInsideTheBook:
     def damaged(self, root: Path, change: Callable[[Any], None]) -> Forklore:

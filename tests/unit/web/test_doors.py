@@ -67,6 +67,15 @@ def test_a_foreign_name_is_refused_even_for_what_anybody_may_ask(access: Access,
         assert refused(asked(access, path, host=host)) == "FOREIGN_HOST"
 
 
+def test_a_page_of_the_same_name_learns_that_the_service_does_not_know_it(access: Access) -> None:
+    for origin, told in (("http://tower.lan:8000", "http://tower.lan:8000"), ("http://evil.example:8000", None)):
+        verdict = asked(access, "/api/health", host="tower.lan:7788", origin=origin)
+        assert isinstance(verdict, Refusal)
+        assert (verdict.code, verdict.cors_origin) == ("FOREIGN_HOST", told)
+        assert "'tower.lan'" in verdict.detail
+        assert "--name" in verdict.action
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1:7788", "localhost:7788", "LOCALHOST:7788", "[::1]:7788"])
 def test_its_own_names_are_known(access: Access, host: str) -> None:
     assert isinstance(asked(access, "/api/health", host=host), Visitor)

@@ -1,0 +1,99 @@
+/**
+ * A lorebook is renamed in SillyTavern's editor: it writes the new one, deletes the old one, and follows in the open chat
+ * alone. Nothing on the disk tells that the two are one, so it is seen here, and every timeline follows.
+ */
+import * as api from './api.js';
+import { notice } from './dialogs.js';
+import { editOnDisk } from './editing.js';
+import { remembered } from './settings.js';
+import * as st from './sillytavern.js';
+import { t } from './strings.js';
+
+const TOGETHER_MS = 15_000;
+/** SillyTavern follows in the open chat first. */
+const AFTERWARDS_MS = 1_000;
+
+/** A lorebook that was not there before. */
+let written = { name: '', text: '', when: 0 };
+/** What was renamed and is not followed yet, each a pair of names as JSON: also while the service is away. */
+const renamed = remembered('renamed-books');
+
+/** SillyTavern writes a lorebook. @param {any} body */
+export function onBookWritten(body) {
+    const { name, data } = typeof body === 'string' ? parsed(body) : {};
+    if (typeof name === 'string' && !st.bookNames().includes(name)) {
+        written = { name, text: textOf(data), when: Date.now() };
+    }
+}
+
+/**
+ * SillyTavern deletes a lorebook; if it has just written the same one under another name, it was renamed.
+ * @param {() => Promise<Response>} send
+ * @param {any} body
+ */
+export async function deletingBook(send, body) {
+    const { name } = typeof body === 'string' ? parsed(body) : {};
+    const isSoon = written.name && written.name !== name && Date.now() - written.when < TOGETHER_MS;
+    const isSame = isSoon && textOf(await st.readBook(name).catch(() => null)) === written.text;
+    const response = await send();
+    if (response.ok && isSame) {
+        renamed.add(JSON.stringify([name, written.name]));
+        setTimeout(() => void followBooks().catch((error) => console.warn('[Forklore]', error)), AFTERWARDS_MS);
+    }
+    return response;
+}
+
+/** @param {string} body @returns {any} */
+function parsed(body) {
+    try {
+        return JSON.parse(body) ?? {};
+    } catch {
+        return {};
+    }
+}
+
+/** What a lorebook tells; the editor adds fields of its own when it opens one. @param {any} book */
+const textOf = (book) =>
+    JSON.stringify(
+        Object.values(book?.entries ?? {}).map((/** @type {any} */ { uid, comment, content, key }) => [uid, comment, content, key]),
+    );
+
+/** Let every timeline whose lorebook was renamed follow the new name. */
+export async function followBooks() {
+    for (const pair of renamed.all()) {
+        const [from, to] = JSON.parse(pair);
+        const chat = st.openChat();
+        const count = await (chat ? editOnDisk(chat, () => followBook(from, to)) : followBook(from, to));
+        renamed.drop(pair);
+        if (count) {
+            notice('success', t('renamed', { count }));
+        }
+    }
+}
+
+/** @param {string} from @param {string} to @returns {Promise<number>} how many timelines have followed */
+async function followBook(from, to) {
+    let count = 0;
+    for (const { chat, code, repairs } of (await api.look('doctor')).findings) {
+        const isOurs = chat && (code === 'LOREBOOK_MISSING' || (code === 'LOREBOOK_MISMATCH' && repairs.includes('accept')));
+        const wanted = isOurs ? await followed(chat, code, from, to) : null;
+        if (wanted) {
+            count += await api.change('repair', { chat, code, ...wanted }).then(
+                () => 1,
+                (error) => (error instanceof api.Problem ? 0 : Promise.reject(error)),
+            );
+        }
+    }
+    return count;
+}
+
+/** @param {string} chat @param {string} code @param {string} from @param {string} to */
+async function followed(chat, code, from, to) {
+    const { lorebook } = await api.look('show', { chat });
+    if (code === 'LOREBOOK_MISSING') {
+        return lorebook === from ? { with: 'follow-rename', book: to } : null;
+    }
+    // SillyTavern has followed in the chat itself; its record has not.
+    const record = (await api.look('status', { chat })).checkpoint_state;
+    return lorebook === to && record?.cloned_lorebook_name === from ? { with: 'accept' } : null;
+}
