@@ -207,6 +207,9 @@ def _says(rule: Callable[..., Any]) -> tuple[str, str]:
     """Return the first message and action that the source of a requirement yields."""
     tree = ast.parse(inspect.getsource(rule))
     for node in ast.walk(tree):
+        if isinstance(node, ast.Yield) and (whole := _named_as_a_whole(node.value)):
+            message, action, *_ = rule.__globals__[whole]
+            return message, action
         if isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple | ast.Call):
             message, action = (node.value.elts if isinstance(node.value, ast.Tuple) else node.value.args)[:2]
             named = rule.__globals__.get(action.id) if isinstance(action, ast.Name) else None
@@ -236,6 +239,13 @@ def _told() -> Iterator[list[str]]:
                 texts = [_text(argument) for argument in node.args]
                 if len(texts) >= 4 and texts[0].isupper():
                     yield [f"`{texts[0]}`", texts[2], texts[3]]
+
+
+def _named_as_a_whole(node: ast.expr | None) -> str:
+    """Return the name of what is yielded, where message and action stand elsewhere under one name."""
+    if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Starred):
+        node = node.args[0].value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _text(node: ast.expr) -> str:
