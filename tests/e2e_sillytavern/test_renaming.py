@@ -74,5 +74,5 @@ def test_a_copy_and_a_deletion_are_no_renaming(page: Page, tavern: Tavern, chara
 
     finding = tavern.forklore().verify(branch).to_json()["findings"][0]
     assert finding["code"] == "LOREBOOK_MISSING"
-    assert "old name back" in finding["action"]
+    assert "old name back" in finding["details"]
     assert tavern.read_chat(branch)[0]["world_info"] == book

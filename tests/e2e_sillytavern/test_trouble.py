@@ -121,6 +121,8 @@ class TestNames:
         assert EVIL in page.popup("LOREBOOK_MISSING").inner_text()
         page.shot("evil-names")
         assert page.tab.locator(f".toast img, {POPUP} img[src=x]").count() == 0
+        labels = page.popup("LOREBOOK_MISSING").locator(".popup-controls > *").all_inner_texts()
+        assert {"Follow the new name (LOREBOOK_MISSING)", "Follow the new name (PARENT_MISSING)"} <= set(labels)
         page.choose("LOREBOOK_MISSING", "Cancel")
         page.tab.locator("#option_back_to_main").dispatch_event("click")
         assert EVIL in page.wait_for_toast("is not there any more").inner_text()

@@ -15,7 +15,7 @@ from forklore.channels.opened import Opened, snapshot_of, stale_operations
 from forklore.channels.queue import QueueUnreadable, read_queue
 from forklore.channels.registry import broken_lines
 from forklore.channels.running_recap import KEY as RUNNING_KEY
-from forklore.checks.requirements import OLD_FORMAT, is_of_older_sillytavern
+from forklore.checks.requirements import is_of_older_sillytavern
 from forklore.model.finding import Finding, Severity
 
 
@@ -32,9 +32,13 @@ class Problem(NamedTuple):
 Problems = Iterator[Problem]
 
 
-def _group_has_its_own_metadata(opened: Opened) -> Problems:
+def _group_chat_has_a_header(opened: Opened) -> Problems:
     if is_of_older_sillytavern(opened.address, opened.damage):
-        yield Problem(*OLD_FORMAT)
+        yield Problem(
+            "This group chat is in the format of an older SillyTavern",
+            "Update SillyTavern: a newer one brings it into a format that can be forked, by itself",
+            "Its metadata is in the group's file. Nothing is wrong with the chat.",
+        )
 
 
 def _chat_is_whole(opened: Opened) -> Problems:
@@ -56,12 +60,11 @@ def _lorebook_is_there(opened: Opened) -> Problems:
         repairs.append("from-snapshot")
     if opened.parent:
         repairs.append("from-parent")
-    there = "The chat names it, but there is no such file."
+    there = "The chat names it, but there is no such file. If you renamed it, give it its old name back instead."
     now = f"Its content is in {opened.book_now!r} now." if opened.book_now else there
     yield Problem(
         f"The lorebook {opened.book_name!r} is missing",
-        "Choose a repair: the first one that is offered keeps most"
-        + ("" if opened.book_now else ". If you renamed the lorebook, give it its old name back instead"),
+        "Choose a repair: the first one that is offered keeps most",
         now,
         (*repairs, "empty", "detach"),
     )
@@ -331,7 +334,7 @@ _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 
 OPENING: tuple[OpeningCheck, ...] = (
     OpeningCheck("CHAT_DAMAGED", _chat_is_whole, _ERROR),
-    OpeningCheck("GROUP_FORMAT_OLD", _group_has_its_own_metadata, _WARNING),
+    OpeningCheck("GROUP_FORMAT_OLD", _group_chat_has_a_header, _WARNING),
     OpeningCheck("LOREBOOK_MISSING", _lorebook_is_there, _ERROR),
     OpeningCheck("LOREBOOK_UNREADABLE", _lorebook_is_readable, _ERROR),
     OpeningCheck("LOREBOOK_MISMATCH", _lorebook_is_the_recorded_one, _WARNING),

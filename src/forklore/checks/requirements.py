@@ -99,16 +99,13 @@ def is_of_older_sillytavern(address: str, damage: str) -> bool:
     return address.startswith("group:") and damage == NO_HEADER
 
 
-OLD_FORMAT = (
-    "This group chat is in the format of an older SillyTavern",
-    "Update SillyTavern: a newer one brings it into a format that can be forked, by itself",
-    "Its metadata and its lorebook are named in the group's file. Nothing is wrong with the chat.",
-)
-
-
-def _group_has_its_own_metadata(subject: Subject) -> Found:
+def _group_chat_has_a_header(subject: Subject) -> Found:
     if is_of_older_sillytavern(subject.address, subject.damage):
-        yield OLD_FORMAT
+        yield (
+            "This group chat is in the format of an older SillyTavern",
+            "Update SillyTavern: a newer one brings it into a format that can be forked, by itself",
+            "Its metadata is in the group's file. Nothing is wrong with the chat.",
+        )
 
 
 def _chat_is_whole(subject: Subject) -> Found:
@@ -307,7 +304,7 @@ _BLOCK, _WARN = Effect.BLOCK, Effect.WARN
 REQUIREMENTS: tuple[Requirement, ...] = (
     Requirement("MESSAGE_NOT_FOUND", _message_exists, _BLOCK, _BLOCK, indispensable=True),
     Requirement("CHAT_DAMAGED", _chat_is_whole, _BLOCK, _BLOCK, indispensable=True),
-    Requirement("GROUP_FORMAT_OLD", _group_has_its_own_metadata, _BLOCK, _BLOCK, indispensable=True),
+    Requirement("GROUP_FORMAT_OLD", _group_chat_has_a_header, _BLOCK, _BLOCK, indispensable=True),
     Requirement("LOREBOOK_MISSING", _lorebook_is_there, _BLOCK, _BLOCK, indispensable=True, everywhere=True),
     Requirement("LOREBOOK_UNREADABLE", _lorebook_is_readable, _BLOCK, _BLOCK, indispensable=True, everywhere=True),
     Requirement("QUEUE_NOT_EMPTY", _queue_is_idle, _BLOCK, _BLOCK, everywhere=True),

@@ -17,8 +17,11 @@ export class Problem extends Error {
     }
 }
 
+/** What the service says marks commands as Markdown does. @param {string} text */
+export const plain = (text) => text.replace(/`([^`]*)`/g, '“$1”');
+
 /** @param {Problem} problem @returns {string} what it is and what to do, a line each */
-export const problemText = ({ message, action }) => [message, action && `→ ${action}`].filter(Boolean).join('\n');
+export const problemText = ({ message, action }) => plain([message, action && `→ ${action}`].filter(Boolean).join('\n'));
 
 /** @typedef {'unknown' | 'connected' | 'unpaired' | 'away'} State */
 

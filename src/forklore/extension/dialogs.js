@@ -1,5 +1,5 @@
 /** Dialogs and notices. Every text of a story goes through `textContent`: it may hold anything. */
-import { problemText } from './api.js';
+import { plain, problemText } from './api.js';
 import { context } from './sillytavern.js';
 import { ofKind, t } from './strings.js';
 
@@ -105,7 +105,7 @@ export function findingElement(finding, ...more) {
         made.append(element('div', 'forklore-details', finding.details));
     }
     if (finding.action) {
-        made.append(element('div', 'forklore-action', `→ ${finding.action}`));
+        made.append(element('div', 'forklore-action', `→ ${plain(finding.action)}`));
     }
     made.append(...more);
     return made;

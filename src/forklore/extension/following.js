@@ -44,11 +44,23 @@ function onState(state) {
     }
 }
 
+let isOffering = false;
+
 async function offerMeanwhile() {
     const addresses = api.meanwhile.all();
-    if (!addresses.length) {
+    if (!addresses.length || isOffering) {
         return;
     }
+    isOffering = true;
+    try {
+        await offerIsolation(addresses);
+    } finally {
+        isOffering = false;
+    }
+}
+
+/** @param {string[]} addresses */
+async function offerIsolation(addresses) {
     const list = element('ul', '', ...addresses.map((address) => element('li', '', address)));
     const content = element('div', 'forklore-dialog', heading(t('meanwhile_title')), element('p', '', t('meanwhile')), list);
     if (!(await choose(content, [{ label: t('isolate_all'), value: true }], { cancel: t('later') }))) {

@@ -164,20 +164,26 @@ async function showFindings(chat, findings) {
 
 /** @typedef {{code: string, repair: string, does: string}} Choice */
 
+/** Repairs that are about the whole timeline. */
+const OF_ALL = ['isolate', 'share'];
+
 /** @param {st.OpenChat} chat @param {Finding[]} findings @returns {Promise<Choice | null>} */
 async function chooseRepair(chat, findings) {
     const content = element('div', 'forklore-dialog', heading(t('findings_title')));
-    /** @type {{label: string, value: Choice}[]} */
-    const buttons = [];
+    /** @type {Choice[]} */
+    const choices = [];
     for (const finding of findings) {
         content.append(findingElement(finding));
         const offered = finding.repairs.length ? await offeredRepairs(chat, finding) : [];
         for (const { repair: name, does } of offered) {
-            if (!buttons.some(({ value }) => value.repair === name)) {
-                buttons.push({ label: does, value: { code: finding.code, repair: name, does } });
+            // To isolate is one thing, whatever led to it; a new name can be that of a lorebook or of a parent.
+            if (!OF_ALL.includes(name) || !choices.some((each) => each.repair === name)) {
+                choices.push({ code: finding.code, repair: name, does });
             }
         }
     }
+    const isTwice = (/** @type {Choice} */ { does }) => choices.filter((each) => each.does === does).length > 1;
+    const buttons = choices.map((value) => ({ label: isTwice(value) ? `${value.does} (${value.code})` : value.does, value }));
     return choose(content, buttons, { wide: true });
 }
 

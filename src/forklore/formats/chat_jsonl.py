@@ -31,7 +31,7 @@ SCAN_BYTES = 256 << 10
 _HEADER_BYTES = 256 << 10  # as long as most headers are; those of older stories may be longer
 
 
-NO_HEADER = "The first line is a message: the chat has no header."
+NO_HEADER = "The first line is a message, not a header: it has no chat_metadata."
 
 
 class ChatDamaged(ValueError):

@@ -19,6 +19,7 @@ from forklore.disk.files import ContextChanged
 from forklore.disk.lock import CreationInProgress, workspace_lock
 from forklore.disk.publishing import NameTaken
 from forklore.errors import BadRequest, ForkloreError
+from forklore.model.finding import Severity
 from forklore.planning.swipe import NoSuchSwipe
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat, recap_story
@@ -482,6 +483,19 @@ class TestGroups:
         fork = OpenChat(tmp_path, made.chat)
         assert fork.metadata["main_chat"] == "Night"
         assert fork.metadata["world_info"] == made.lorebook != "Lore"
+
+    def test_a_group_chat_of_an_older_sillytavern_is_no_damaged_one_but_cannot_be_forked(self, tmp_path: Path) -> None:
+        workspace = self.group(tmp_path)
+        path = tmp_path / "group chats/Night.jsonl"
+        path.write_bytes(path.read_bytes().partition(b"\n")[2])  # it has no header
+        before = read_workspace(tmp_path)
+
+        assert [finding.code for finding in workspace.check("group:17/Night").errors] == ["GROUP_FORMAT_OLD"]
+        (finding,) = workspace.verify("group:17/Night").findings
+        assert (finding.code, finding.severity) == ("GROUP_FORMAT_OLD", Severity.WARNING)
+        with pytest.raises(ForkBlocked):
+            workspace.branch("group:17/Night")
+        assert read_workspace(tmp_path) == before
 
     def test_the_group_file_keeps_its_layout(self, tmp_path: Path) -> None:
         workspace = self.group(tmp_path)

@@ -251,7 +251,7 @@ class TestAMissingBook:
         book_file(tmp_path, "Lore__CP_Fork").rename(book_file(tmp_path, "My lore"))
         before = read_workspace(tmp_path)
         assert "follow-rename" not in opened.verify(FORK).findings[0].repairs
-        assert "old name back" in opened.verify(FORK).findings[0].action
+        assert "old name back" in opened.verify(FORK).findings[0].details
         for wrong in ("Lore", "Nobody's"):  # the parent uses one, the other is not there
             with pytest.raises(BadRequest, match="'follow-rename' is no repair"):
                 opened.repair(FORK, "LOREBOOK_MISSING", repair="follow-rename", book=wrong)

@@ -364,6 +364,7 @@ class TestPolicies:
         assert [row.code for row in REQUIREMENTS if row.indispensable] == [
             "MESSAGE_NOT_FOUND",
             "CHAT_DAMAGED",
+            "GROUP_FORMAT_OLD",
             "LOREBOOK_MISSING",
             "LOREBOOK_UNREADABLE",
         ]
