@@ -47,7 +47,7 @@ def test_axe_finds_nothing_in_any_view(maren: Visit, axe: str, look: dict[str, A
         (["timeline", MAREN, "recap"], ".recap-text"),
         (["timeline", MAREN, "scenes"], ".scene-jump"),
         (["timeline", MAREN, "details"], ".facts"),
-        (["contamination", BRANCH], "table"),
+        (["contamination", BRANCH], ".entry"),
         (["log"], ".log"),
         (["trash"], ".trash"),
         (["settings"], ".rows"),
@@ -76,6 +76,20 @@ def test_axe_finds_nothing_in_forking_and_mending(maren: Visit, axe: str, look: 
     assert_accessible(tab, axe)
     tab.press("Repair…")
     tab.see(".choice")
+    assert_accessible(tab, axe)
+    tab.page.keyboard.press("Escape")
+    tab.press("Isolate all…")
+    tab.see(".forks")
+    assert_accessible(tab, axe)
+    tab.press("Isolate 2 timelines", "dialog")
+    tab.see(".dialog-title", "2 timelines isolated")
+    assert_accessible(tab, axe)
+    tab.api("POST", "delete", {"chat": BRANCH})
+    tab.go("trash").see(".trash .row")
+    assert_accessible(tab, axe)
+    item = tab.go("log").see(".log-item", re.compile("Isolated Branch #42"))
+    item.get_by_role("button", name=re.compile("Undo")).click()
+    tab.see(".log-refused")
     assert_accessible(tab, axe)
 
 

@@ -109,6 +109,7 @@ def test_a_main_chat_whose_book_others_use_is_not_called_isolated(maren: Visit) 
     tab = maren().go("timeline", MAREN)
 
     expect(tab.see(".panel .callout-bad")).to_contain_text("Other timelines use its lorebook")
+    expect(tab.button("Isolate all…", ".panel")).to_be_visible()
 
 
 @pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, PHONE], ids=["wide", "phone"])

@@ -152,3 +152,10 @@ def test_isolate_without_a_chat_says_what_is_missing(legacy: Path) -> None:
 
     assert asked.code == 2
     assert "--all" in asked.err
+
+
+def test_the_doctor_tells_of_the_way_to_isolate_all(legacy: Path) -> None:
+    assert "`forklore isolate --all`" in run("doctor", "--data", legacy).out
+    run("isolate", "--all", "--data", legacy)
+
+    assert run("doctor", "--data", legacy).out == "✓ Everything is in order.\n"

@@ -224,6 +224,8 @@ def examined(shown: Examined) -> str:
         "",
         f"{count}. Each is repaired with `forklore repair CHAT CODE`, or explained by `forklore verify CHAT`.",
     ]
+    if "SHARED_LOREBOOK" in by_code:
+        lines.append("All that share a lorebook get their own with `forklore isolate --all`; --dry-run shows it first.")
     return "\n".join(lines).lstrip("\n") + "\n"
 
 

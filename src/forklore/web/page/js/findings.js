@@ -2,6 +2,7 @@
  * The findings of a timeline, each with its repairs.
  * @module
  */
+import { openIsolateAllDialog } from "./dialogs/isolate_all.js";
 import { openRepairDialog } from "./dialogs/repair.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
@@ -29,7 +30,7 @@ export function findingsPart(verified, lane, changed) {
     "div",
     { class: "findings" },
     h("h2", null, t("findings.title")),
-    findings.length || good || !lane ? null : elsewhere(lane),
+    findings.length || good || !lane ? null : elsewhere(lane, changed),
     !good ? null : h("div", { class: "verdict verdict-good" }, icon("shield"), h("p", null, h("strong", null, t(`findings.good.${verified.kind === "main" ? "main" : "fork"}`)), h("br"), t("findings.good.text"))),
     findings.length && verified.ok ? h("p", null, t("findings.ok")) : null,
     ...findings.map((finding) => findingWithRepairs(finding, verified.chat, changed)),
@@ -40,9 +41,10 @@ export function findingsPart(verified, lane, changed) {
 /**
  * Nothing is wrong with the timeline itself, but with others that use what it uses.
  * @param {Lane} lane
+ * @param {() => void} changed
  * @returns {HTMLElement}
  */
-function elsewhere(lane) {
+function elsewhere(lane, changed) {
   const leaks = lane.health === "leaks";
   return h(
     "div",
@@ -53,7 +55,7 @@ function elsewhere(lane) {
       null,
       h("p", { class: "callout-title" }, lane.reason ? codeWords(lane.reason) : t(`health.${lane.health}.means`)),
       h("p", null, t(leaks ? "findings.elsewhere.leaks" : "findings.elsewhere.unverified")),
-      h("p", { class: "callout-actions" }, h("a", { class: "button small", href: link("story", lane.chat) }, t("timeline.tree"))),
+      h("p", { class: "callout-actions" }, leaks ? button(t("isolate.all.button"), () => openIsolateAllDialog(lane.chat, changed), { class: "small", icon: "shield" }) : null, " ", h("a", { class: "button small", href: link("story", lane.chat) }, t("timeline.tree"))),
     ),
   );
 }
