@@ -12,6 +12,7 @@ from tests.e2e_sillytavern.telling import SAMPLES, begin, empty_queue, folder_of
 
 
 class TestThreeTimelines:
+    @pytest.mark.req(60, 83, 84, 85)
     def test_each_prompt_holds_the_lore_of_its_own_timeline_alone(
         self, page: Page, tavern: Tavern, character: str
     ) -> None:
@@ -41,6 +42,7 @@ class TestThreeTimelines:
             name_of(branch): books[branch],
         }
 
+    @pytest.mark.req(109)
     def test_switching_to_and_fro_changes_nothing(self, page: Page, tavern: Tavern, character: str) -> None:
         main = begin(page, character)
         checkpoint, branch = page.checkpoint(2), page.branch(2)
@@ -100,6 +102,7 @@ class TestEveryWay:
 
         assert page.address == checkpoint
 
+    @pytest.mark.req(91)
     def test_slash_commands(self, page: Page, tavern: Tavern, character: str) -> None:
         main = begin(page, character)
         folder = folder_of(main)
@@ -138,6 +141,7 @@ class TestEveryWay:
         assert "ANOTHER-SWIPE" in page.send("Go on.")
         assert operations_about(tavern, branch) == ["branch"]
 
+    @pytest.mark.req(86)
     def test_a_group(self, page: Page, tavern: Tavern, character: str) -> None:
         other = tavern.make_character(f"Tobias of {character.removesuffix('.png')}")
         group = tavern.make_group(f"Group of {character}", [character, other])
@@ -221,6 +225,7 @@ class TestThePast:
 
 class TestNotReady:
     @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
+    @pytest.mark.req(36)
     def test_a_busy_queue_refuses_with_the_list_and_the_fork_is_made_when_it_is_idle(
         self, kind: str, page: Page, tavern: Tavern
     ) -> None:

@@ -12,10 +12,13 @@ from tests.e2e_sillytavern.telling import SAMPLES, begin, folder_of, lore_in, na
 
 
 class TestNotice:
+    @pytest.mark.req(121, 147)
     def test_a_plain_fork_says_its_name_and_when_it_was_made(self, page: Page, character: str) -> None:
         begin(page, character)
         checkpoint = page.checkpoint(2)
         page.clear_toasts()
+        logged: list[str] = []
+        page.tab.on("console", lambda told: logged.append(told.text))
 
         page.open_chat(checkpoint)
 
@@ -23,7 +26,32 @@ class TestNotice:
         assert name_of(checkpoint) in toast.inner_text()
         assert "Created:" in toast.inner_text()
         page.shot("loaded-plain")
+        page.wait_until(lambda: any("CHECKPOINT [3/3]" in text for text in logged))
+        assert all(any(f"CHECKPOINT [{step}/3]" in text for text in logged) for step in (1, 2))
 
+    @pytest.mark.req(127)
+    def test_what_fails_while_a_chat_is_looked_at_is_shown(self, page: Page, tavern: Tavern, character: str) -> None:
+        begin(page, character)
+        checkpoint = page.checkpoint(2)
+        file = tavern.user / "chats" / f"{checkpoint}.jsonl"
+        page.tab.route(
+            "**/api/verify*",
+            lambda route: route.fulfill(
+                status=500,
+                headers={"Access-Control-Allow-Origin": "*"},
+                content_type="application/problem+json",
+                body='{"status": 500, "code": "BUG", "kind": "bug", "detail": "It broke.", "action": "Report it."}',
+            ),
+        )
+
+        page.open_chat(checkpoint)
+
+        assert "Failed to load chat: It broke." in page.wait_for_toast("Failed to load chat").inner_text()
+        assert file.exists()
+        page.shot("load-failed")
+        page.tab.unroute("**/api/verify*")
+
+    @pytest.mark.req(121, 147)
     def test_a_fork_at_a_scene_says_scene_version_and_count(self, page: Page, tavern: Tavern) -> None:
         main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Notice")
         page.open_character("Maren Notice.png")
@@ -38,6 +66,7 @@ class TestNotice:
         assert "Running recap: version 1 (2 scenes)" in text
         page.shot("loaded-scene")
 
+    @pytest.mark.req(104)
     def test_five_switches_in_two_seconds_verify_each_chat_at_most_once(self, page: Page, character: str) -> None:
         main = begin(page, character)
         branch = page.branch(2)
@@ -172,6 +201,7 @@ class TestRepairs:
 
 
 class TestTheParent:
+    @pytest.mark.req(129)
     def test_back_to_the_parent(self, page: Page, character: str) -> None:
         main = begin(page, character)
         page.branch(2)
@@ -180,6 +210,7 @@ class TestTheParent:
 
         page.wait_for_chat(main)
 
+    @pytest.mark.req(129)
     def test_a_parent_that_is_gone_is_told(self, page: Page, tavern: Tavern, character: str) -> None:
         main = begin(page, character)
         branch = page.branch(2)

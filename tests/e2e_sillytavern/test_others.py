@@ -123,6 +123,7 @@ class TestBesideAutoRecap:
         yield folder
         shutil.rmtree(folder)
 
+    @pytest.mark.req(92)
     def test_one_click_makes_one_fork_and_one_book_of_ours(
         self, stand_in: Path, page: Page, tavern: Tavern, character: str
     ) -> None:
@@ -141,6 +142,7 @@ class TestBesideAutoRecap:
 
 
 class TestWhatFollows:
+    @pytest.mark.req(86)
     def test_settings_by_chat_and_itemised_prompts_follow(self, page: Page, character: str) -> None:
         main = begin(page, character)
         page.run(

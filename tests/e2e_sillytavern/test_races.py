@@ -37,6 +37,7 @@ class TestOneAtATime:
         assert tavern.chats_of(folder_of(main)) == sorted([main, branch])
         page.wait_for_toast("being made already")
 
+    @pytest.mark.req(100)
     def test_nothing_can_be_sent_while_a_fork_is_made_and_the_steps_are_shown(
         self, page: Page, tavern: Tavern, character: str
     ) -> None:

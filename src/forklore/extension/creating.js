@@ -1,6 +1,7 @@
 /** Making a fork: the page saves, the service makes the new files, the page points to them. */
 import * as api from './api.js';
 import { askText, element, heading, notice, showBlocked, showProblem, Steps, whileWaiting } from './dialogs.js';
+import { log } from './log.js';
 import { settings } from './settings.js';
 import * as st from './sillytavern.js';
 import { ofKind, t } from './strings.js';
@@ -243,6 +244,7 @@ async function carryOut({ kind, name, swipe }, chat, message, steps) {
         void settle(kind, chat, message, error.job, started);
         return null;
     }
+    log('Made:', made.chat, made.lorebook, made.operation);
     const fork = await pointTo(made, kind, chat, message);
     if (fork === null) {
         return null;

@@ -2,6 +2,7 @@
 import * as api from './api.js';
 import { choose, element, findingElement, heading, notice, showProblem } from './dialogs.js';
 import { editOnDisk } from './editing.js';
+import { log } from './log.js';
 import { remembered, settings } from './settings.js';
 import * as st from './sillytavern.js';
 import { ofKind, t } from './strings.js';
@@ -54,6 +55,9 @@ export async function verifyOpen({ anew = false } = {}) {
     try {
         await verifyChat(chat);
     } catch (error) {
+        if (error instanceof api.Problem && error.code !== 'CHAT_NOT_FOUND') { // a new chat has no file yet
+            notice('error', t('load_failed', { reason: api.problemText(error) }));
+        }
         if (!(error instanceof api.Away)) {
             console.warn('[Forklore]', error);
         }
@@ -62,7 +66,9 @@ export async function verifyOpen({ anew = false } = {}) {
 
 /** @param {st.OpenChat} chat */
 async function verifyChat(chat) {
+    log('[1/3] Opened:', chat.address);
     const answer = await api.look('verify', { chat: chat.address });
+    log('[2/3] Verified:', answer.kind, answer.facts, answer.findings);
     if (!st.isStillOpen(chat)) {
         return;
     }
@@ -80,6 +86,7 @@ async function verifyChat(chat) {
     if (findings.length && codes !== before && notices !== 'none') {
         tellFindings(chat, findings);
     }
+    log('[3/3] Told:', codes || 'nothing is wrong');
 }
 
 /** What is said once of a chat: it stays so, and nothing is wrong now. */
