@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from playwright.sync_api import Browser, Error, sync_playwright
 
 from tests.e2e.browsing import Visit, visiting
 from tests.needed import missing
+from tests.unpacking import unpack
 
 CHROMIUM = "/usr/bin/chromium"
 
@@ -79,6 +79,5 @@ def axe(pytestconfig: pytest.Config) -> str:
             )
             if fetched.returncode:
                 missing(f"axe-core could not be fetched: {fetched.stderr[-200:]}")
-            with tarfile.open(folder / fetched.stdout.strip().splitlines()[-1]) as archive:
-                archive.extractall(folder, filter="data")
+            unpack(folder / fetched.stdout.strip().splitlines()[-1], folder)
     return script.read_text("utf-8")

@@ -9,10 +9,11 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.unpacking import unpack
 
 VERSIONS = ("1.19.0", "1.13.5")
 TYPESCRIPT = "5.9.3"
@@ -76,8 +77,7 @@ def _install_server(version: str, folder: Path) -> None:
     """Lay SillyTavern out as people have it: its packages inside its own folder, where older versions look for them."""
     _npm("pack", f"sillytavern@{version}", folder=folder)
     (archive,) = folder.glob("*.tgz")
-    with tarfile.open(archive) as packed:
-        packed.extractall(folder, filter="data")
+    unpack(archive, folder)
     archive.unlink()
     _npm("install", "--omit=dev", folder=folder / "package")
 

@@ -6,7 +6,7 @@ import { openIsolateAllDialog } from "./dialogs/isolate_all.js";
 import { openRepairDialog } from "./dialogs/repair.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { button, codeWords, more } from "./parts.js";
+import { button, callout, codeWords, more } from "./parts.js";
 import { findingPart } from "./problems.js";
 import { link } from "./router.js";
 import { said } from "./said.js";
@@ -46,17 +46,15 @@ export function findingsPart(verified, lane, changed) {
  */
 function elsewhere(lane, changed) {
   const leaks = lane.health === "leaks";
-  return h(
-    "div",
-    { class: `callout ${leaks ? "callout-bad" : "callout-warn"}` },
-    icon(leaks ? "leak" : "question"),
-    h(
-      "div",
-      null,
-      h("p", { class: "callout-title" }, lane.reason ? codeWords(lane.reason) : t(`health.${lane.health}.means`)),
-      h("p", null, t(leaks ? "findings.elsewhere.leaks" : "findings.elsewhere.unverified")),
-      h("p", { class: "callout-actions" }, leaks ? button(t("isolate.all.button"), () => openIsolateAllDialog(lane.chat, changed), { class: "small", icon: "shield" }) : null, " ", h("a", { class: "button small", href: link("story", lane.chat) }, t("timeline.tree"))),
-    ),
+  const isolateAll = button(t("isolate.all.button"), () => openIsolateAllDialog(lane.chat, changed), { class: "small", icon: "shield" });
+  return callout(
+    leaks ? "leak" : "question",
+    lane.reason ? codeWords(lane.reason) : t(`health.${lane.health}.means`),
+    t(leaks ? "findings.elsewhere.leaks" : "findings.elsewhere.unverified"),
+    { bad: leaks },
+    leaks ? isolateAll : null,
+    " ",
+    h("a", { class: "button small", href: link("story", lane.chat) }, t("timeline.tree")),
   );
 }
 

@@ -18,6 +18,24 @@ const HEALTH_ICON = { isolated: "shield", leaks: "leak", unverified: "question" 
 const KIND_ICON = { main: "main", checkpoint: "bookmark", branch: "branch" };
 
 /**
+ * What the reader should know before anything else, with what can be done about it.
+ * @param {string} which
+ * @param {string} title
+ * @param {Child} text
+ * @param {{bad: boolean}} how
+ * @param {...Child} actions
+ * @returns {HTMLElement}
+ */
+export function callout(which, title, text, how, ...actions) {
+  return h(
+    "div",
+    { class: `callout ${how.bad ? "callout-bad" : "callout-warn"}` },
+    icon(which),
+    h("div", null, h("p", { class: "callout-title" }, title), h("p", null, text), h("p", { class: "callout-actions" }, ...actions)),
+  );
+}
+
+/**
  * The words for a code, or the code itself.
  * @param {string} code
  * @returns {string}

@@ -11,7 +11,7 @@ import { timelineName } from "../format.js";
 import { icon } from "../icons.js";
 import { progressBar, startJob } from "../job.js";
 import { told } from "../notices.js";
-import { button, codeWords, emptiness, timelineLink } from "../parts.js";
+import { button, callout, codeWords, emptiness, timelineLink } from "../parts.js";
 import { findingPart, problemPart } from "../problems.js";
 import { known, many, t } from "../strings.js";
 
@@ -100,18 +100,8 @@ export function showDoctor(place, _, signal) {
   function leaksPart(findings) {
     const leaks = findings.filter((finding) => finding.code === "SHARED_LOREBOOK");
     if (!leaks.length) return null;
-    return h(
-      "div",
-      { class: "callout callout-bad" },
-      icon("leak"),
-      h(
-        "div",
-        null,
-        h("p", { class: "callout-title" }, many("doctor.leaks", leaks.length)),
-        h("p", null, t("doctor.leaks.text")),
-        h("p", { class: "callout-actions" }, button(t("isolate.all.button"), () => openIsolateAllDialog(null, () => void examine()), { class: "small", icon: "shield" })),
-      ),
-    );
+    const isolateAll = button(t("isolate.all.button"), () => openIsolateAllDialog(null, () => void examine()), { class: "small", icon: "shield" });
+    return callout("leak", many("doctor.leaks", leaks.length), t("doctor.leaks.text"), { bad: true }, isolateAll);
   }
 
   /**

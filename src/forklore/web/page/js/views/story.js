@@ -9,7 +9,7 @@ import { fill, h, longName, name, spoken, svg } from "../dom.js";
 import { storyName, timelineName } from "../format.js";
 import { icon } from "../icons.js";
 import { drawLanes, drawingWidth, lineage } from "../lanes.js";
-import { button, healthBadge, iconButton, kindIcon, openBadge, trail } from "../parts.js";
+import { button, callout, healthBadge, iconButton, kindIcon, openBadge, trail } from "../parts.js";
 import { keepFresh } from "../refresh.js";
 import { link } from "../router.js";
 import { onOpenChat, openChat } from "../state.js";
@@ -96,18 +96,9 @@ function drawTop(top, layout) {
  */
 function leakCallout(leaks) {
   const chat = leaks[0]?.chat ?? "";
-  return h(
-    "div",
-    { class: "callout callout-bad" },
-    icon("leak"),
-    h(
-      "div",
-      null,
-      h("p", { class: "callout-title" }, many("story.leaks", leaks.length)),
-      h("p", null, t("story.leaks.text")),
-      h("p", { class: "callout-actions" }, button(t("isolate.all.button"), () => openIsolateAllDialog(chat), { class: "small", icon: "shield" }), " ", h("a", { href: link("contamination", chat) }, t("contamination.title"))),
-    ),
-  );
+  const isolateAll = button(t("isolate.all.button"), () => openIsolateAllDialog(chat), { class: "small", icon: "shield" });
+  const report = h("a", { href: link("contamination", chat) }, t("contamination.title"));
+  return callout("leak", many("story.leaks", leaks.length), t("story.leaks.text"), { bad: true }, isolateAll, " ", report);
 }
 
 /**
