@@ -126,6 +126,7 @@ def test_an_interrupt_ends_a_wait_with_130_and_makes_nothing(sample: Sample, opt
         command_line("--data", root, "checkpoint", "--wait", "Ilse", *options),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  # whoever runs us may ignore it
     )
     while waiting.poll() is None and not sleeps(waiting.pid):
         try:
