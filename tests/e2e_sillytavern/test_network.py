@@ -36,6 +36,7 @@ def phone(browser: Browser, tavern: Tavern, service: Service, model: Model, shot
     service.stop()
 
 
+@pytest.mark.unsteady
 def test_paired_by_password_it_does_what_it_does_at_home(phone: Page, tavern: Tavern, character: str) -> None:
     phone.load(connected=False)
     assert phone.run("window.isSecureContext") is False

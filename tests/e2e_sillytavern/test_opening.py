@@ -118,6 +118,7 @@ class TestRepairs:
             finding["code"] for finding in tavern.forklore().verify(checkpoint).to_json()["findings"]
         }
 
+    @pytest.mark.unsteady
     def test_a_book_comes_back_from_the_trash(self, page: Page, tavern: Tavern, character: str) -> None:
         main = begin(page, character)
         checkpoint = page.checkpoint(2)

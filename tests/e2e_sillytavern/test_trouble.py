@@ -27,6 +27,7 @@ COUNT_NOTICES = """(() => {
 
 
 class TestService:
+    @pytest.mark.unsteady
     def test_a_browser_that_is_let_in_no_more_is_told_once(self, page: Page, tavern: Tavern, character: str) -> None:
         main = begin(page, character)
         page.clear_toasts()
@@ -101,6 +102,7 @@ EVIL = "<img src=x onerror=window.hacked=true>"
 
 
 class TestNames:
+    @pytest.mark.unsteady
     def test_names_are_shown_as_they_are(self, page: Page, tavern: Tavern) -> None:
         main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Evil")
         page.open_character("Maren Evil.png")
