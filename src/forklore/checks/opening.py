@@ -33,7 +33,7 @@ Problems = Iterator[Problem]
 
 
 def _group_chat_has_a_header(opened: Opened) -> Problems:
-    if is_of_older_sillytavern(opened.address, opened.damage):
+    if is_of_older_sillytavern(opened.address, opened.chat):
         yield Problem(
             "This group chat is in the format of an older SillyTavern",
             "Update SillyTavern: a newer one brings it into a format that can be forked, by itself",
@@ -42,7 +42,7 @@ def _group_chat_has_a_header(opened: Opened) -> Problems:
 
 
 def _chat_is_whole(opened: Opened) -> Problems:
-    if opened.damage and not is_of_older_sillytavern(opened.address, opened.damage):
+    if opened.damage and not is_of_older_sillytavern(opened.address, opened.chat):
         yield Problem(
             "The chat file is damaged",
             "Restore the chat from SillyTavern's backups, or mend the line; opening it there would drop the line",

@@ -15,7 +15,7 @@ from forklore.channels.queue import QueuedOperation, QueueUnreadable, read_queue
 from forklore.channels.registry import broken_lines
 from forklore.channels.running_recap import RunningRecap
 from forklore.channels.scenes import Scene, has_recap_messages, mid_flight
-from forklore.formats.chat_jsonl import NO_HEADER, Chat, ChatDamaged
+from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.model.finding import Finding, Report, ReportState, Severity
 
 
@@ -94,13 +94,13 @@ def _message_exists(subject: Subject) -> Found:
         yield f"Message not found: there is no message {subject.at}", "Choose a message of the chat", last
 
 
-def is_of_older_sillytavern(address: str, damage: str) -> bool:
+def is_of_older_sillytavern(address: str, chat: Chat | None) -> bool:
     """Whether this is a group chat of SillyTavern 1.13 or so: without a header, its metadata in the group's file."""
-    return address.startswith("group:") and damage == NO_HEADER
+    return address.startswith("group:") and chat is not None and chat.begins_with_message
 
 
 def _group_chat_has_a_header(subject: Subject) -> Found:
-    if is_of_older_sillytavern(subject.address, subject.damage):
+    if is_of_older_sillytavern(subject.address, subject.chat):
         yield (
             "This group chat is in the format of an older SillyTavern",
             "Update SillyTavern: a newer one brings it into a format that can be forked, by itself",
@@ -109,7 +109,7 @@ def _group_chat_has_a_header(subject: Subject) -> Found:
 
 
 def _chat_is_whole(subject: Subject) -> Found:
-    if is_of_older_sillytavern(subject.address, subject.damage):
+    if is_of_older_sillytavern(subject.address, subject.chat):
         return
     if subject.damage:
         yield "The chat file is damaged", _MEND_CHAT, subject.damage

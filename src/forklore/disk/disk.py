@@ -134,10 +134,9 @@ class Disk:
         if library is not None and hasattr(library, "sync_file_range"):
             import ctypes  # noqa: PLC0415  # only who writes pays for it
 
+            # A mere hint: that it was refused does not matter.
             begin_writing, all_of_it = 2, ctypes.c_int64(0)
-            library.sync_file_range(
-                descriptor, all_of_it, all_of_it, begin_writing
-            )  # a mere hint: refusals do not count
+            library.sync_file_range(descriptor, all_of_it, all_of_it, begin_writing)
 
     def sync(self, descriptor: int) -> None:
         """Return when the content is on the disk."""

@@ -149,26 +149,20 @@ class Stager:
 
         The disk has something to do then, and a file of ours can be mapped: nobody will shorten it.
         """
-        from concurrent.futures import Future  # noqa: PLC0415  # heavy, and only writers need it
-
         for pieces in wanted:
             place = _place(pieces, file.pieces)
             if place is not None and pieces not in self._digests:
-                digest: Future[str] = Future()
-                self._digests[pieces] = digest
+                digest = self._digests[pieces] = _unanswered()
                 file.own.append((place, place + _length(pieces), digest))
 
     def _begin_digests(self, wanted: Sequence[tuple[Bytes | Range, ...]], sources: Mapping[str, OpenFile]) -> None:
         """Begin to work out the digests of *wanted*, unless that was begun before."""
-        from concurrent.futures import Future  # noqa: PLC0415  # heavy, and only writers need it
-
         for pieces in wanted:
             if pieces not in self._digests:
                 if _length(pieces) >= _SMALL:
                     self._digests[pieces] = self._in_thread(_hash, pieces, sources)
                 else:
-                    digest: Future[str] = Future()
-                    self._digests[pieces] = digest
+                    digest = self._digests[pieces] = _unanswered()
                     try:
                         digest.set_result(_hash(pieces, sources))
                     except BaseException as error:  # noqa: BLE001  # raised where the result is asked for
@@ -232,6 +226,12 @@ class Stager:
         file.is_sealed = True
 
 
+def _unanswered() -> Future[Any]:
+    from concurrent.futures import Future  # noqa: PLC0415  # heavy, and only writers need it
+
+    return Future()
+
+
 class Writing:
     """A file that is being written."""
 
@@ -239,8 +239,6 @@ class Writing:
         self, path: Path, pieces: tuple[Piece, ...], sources: Mapping[str, OpenFile], like: os.stat_result | None
     ) -> None:
         """Speak of a file that is not begun yet."""
-        from concurrent.futures import Future  # noqa: PLC0415  # heavy, and only writers need it
-
         self.path, self.pieces, self.sources, self.like = path, pieces, sources, like
         self.size = _length(pieces)
         self.descriptor = -1
@@ -250,7 +248,7 @@ class Writing:
         self.late: list[tuple[int, DigestOf]] = []
         self.own: list[tuple[int, int, Future[str]]] = []
         """Which parts of it digests are wanted of."""
-        self.writing: Future[None] = Future()
+        self.writing: Future[None] = _unanswered()
         self.is_sealed = False
 
     def give_up(self, error: BaseException) -> None:

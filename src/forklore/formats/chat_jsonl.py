@@ -31,9 +31,6 @@ SCAN_BYTES = 256 << 10
 _HEADER_BYTES = 256 << 10  # as long as most headers are; those of older stories may be longer
 
 
-NO_HEADER = "The first line is a message, not a header: it has no chat_metadata."
-
-
 class ChatDamaged(ValueError):
     """The chat cannot be read; the message says where."""
 
@@ -186,18 +183,27 @@ class Chat:
     @cached_property
     def header(self) -> dict[str, Any]:
         """The first line; raises ``ChatDamaged`` when it is no header."""
+        if not isinstance(self._first_line.get("chat_metadata"), dict):
+            raise ChatDamaged("The first line is not a header: it has no chat_metadata.")
+        return self._first_line
+
+    @property
+    def begins_with_message(self) -> bool:
+        """Whether there is no header at all, as in the group chats of older versions of SillyTavern."""
+        try:
+            return "mes" in self._first_line and "chat_metadata" not in self._first_line
+        except ChatDamaged:
+            return False
+
+    @cached_property
+    def _first_line(self) -> dict[str, Any]:
         line = self._plain_header()
         if not line and not self.lines.starts:
             raise ChatDamaged("The file is empty: it has no header line.")
         try:
-            header = parse_object(line or self.line_bytes(HEADER))
+            return parse_object(line or self.line_bytes(HEADER))
         except NotJson as error:
             raise ChatDamaged(f"The header line is not readable JSON ({error}).") from error
-        if not isinstance(header.get("chat_metadata"), dict):
-            raise ChatDamaged(
-                NO_HEADER if "mes" in header else "The first line is not a header: it has no chat_metadata."
-            )
-        return header
 
     def _plain_header(self) -> bytes:
         """Return the first line if it is where it always is, so that nobody has to look through the file for it."""
