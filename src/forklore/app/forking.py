@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -16,6 +16,7 @@ from forklore.app.settings import Settings
 from forklore.channels.cut import ForkPoint, Parent
 from forklore.channels.identity import own_identity
 from forklore.channels.running_recap import RunningRecap
+from forklore.channels.scenes import mid_flight
 from forklore.checks.requirements import Subject, check
 from forklore.disk.lock import workspace_lock
 from forklore.disk.publishing import NameTaken
@@ -295,6 +296,8 @@ def _stage_chats_ahead(
         return None
     guess = _Guess(draft, report, _plan(draft, report, request, read=read, means=means))
     run.stage_ahead(guess.plan.changes, read.files)
+    with suppress(ChatDamaged):  # told by the checks, which find the answer kept
+        mid_flight(read.parent.chat, upto=point.at)  # now: this lets the copies go on, decoding the book does not
     return guess
 
 

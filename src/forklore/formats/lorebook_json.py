@@ -161,12 +161,14 @@ def _outline_quickly(data: bytes) -> tuple[Outline, str | None] | None:
     """Outline a book with the faster reader; None where it refuses, which says nothing about the book."""
     try:
         book: Any = _quick_decoder()(data)
-        held = {key: entry for key, entry in book.entries.items() if entry is not None}
+        held = book.entries
+        if None in held.values():  # an empty slot is no entry
+            held = {key: entry for key, entry in held.items() if entry is not None}
         comments = tuple([entry.comment or "" for entry in held.values()])
         contents = {}
-        for (key, entry), comment in zip(held.items(), comments, strict=True):
-            if comment[:1] == "_" and entry.content:
-                content = parse(bytes(entry.content))
+        for key in [key for key, comment in zip(held, comments, strict=True) if comment[:1] == "_"]:
+            if held[key].content:
+                content = parse(bytes(held[key].content))
                 if isinstance(content, str):
                     contents[key] = content
     except REFUSALS:
