@@ -22,6 +22,8 @@ from forklore.model.copies import originals_first, signs_of_a_copy
 from forklore.model.timeline import ChatFacts, Link, Story, Timeline, grow_stories
 from forklore.planning.deleting import stale_map_entries
 
+_CLOCKS_DIFFER = 5.0  # seconds: a disk may keep its own time, and FAT keeps every second one only
+
 
 class Around:
     """The workspace around a timeline, looked at once and only as far as it is asked for."""
@@ -235,25 +237,38 @@ class Around:
         """The names of all lorebooks."""
         return frozenset(self._means.workspace.books())
 
-    def book_now(self, digest: object) -> str | None:
+    def book_now(self, book: str, digest: object, since: object) -> str | None:
         """Return what a lorebook that is gone is called now: as we were told, or by the digest of its content.
 
-        A book that another timeline uses is none of this one's.
+        A book that another timeline uses is none of this one's. By its content alone it is known when it is the only
+        one and no older than the fork (*since*, in milliseconds), and when nothing else is known of either: neither
+        that *book* is in the trash, nor that we have made the other one for another fork.
         """
         if self._told_book is not None:
             return self._told_book if self._told_book in self.books - self.used_books else None
-        return self._unused_books.get(digest) if isinstance(digest, str) else None
+        if not isinstance(digest, str) or self._means.workspace.book_path(book) in self.trashed:
+            return None
+        made = since / 1000 - _CLOCKS_DIFFER if isinstance(since, int | float) else 0.0
+        found = [name for name, changed in self._strangers.get(digest, ()) if changed >= made]
+        return found[0] if len(found) == 1 else None
 
     @cached_property
-    def _unused_books(self) -> dict[str, str]:
-        books = {}
-        for name in sorted(self.books - self.used_books):
+    def _strangers(self) -> dict[str, list[tuple[str, float]]]:
+        """The lorebooks that neither a chat names nor we have made, by their digest, with the time of their change."""
+        ours = {
+            change["path"] for operation in self.operations for change in operation.changes if change["do"] == "create"
+        }
+        strangers: dict[str, list[tuple[str, float]]] = {}
+        for name in self.books - self.used_books:
+            path = self._means.workspace.book_path(name)
+            if path in ours:
+                continue
             try:
-                with OpenFile(self._means.workspace.root / self._means.workspace.book_path(name)) as file:
-                    books[file.digest()] = name
+                with OpenFile(self._means.workspace.root / path) as file:
+                    strangers.setdefault(file.digest(), []).append((name, file.stat.st_mtime))
             except (OSError, ForkloreError):
                 continue
-        return books
+        return strangers
 
     # --- the log --------------------------------------------------------------------------------------------------
 

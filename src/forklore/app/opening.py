@@ -69,7 +69,6 @@ def opened_timeline(read: Reading, means: Means, around: Around) -> Opened:
     place = around.timeline(address)
     metadata = {} if read.damage else chat.metadata
     parent_missing = bool(metadata.get("main_chat")) and (place is None or place.parent is None)
-    digests = _digests(metadata)
     on_purpose = around.is_shared_on_purpose(read.book_name)
     return Opened(
         address=str(address),
@@ -88,7 +87,7 @@ def opened_timeline(read: Reading, means: Means, around: Around) -> Opened:
         parent=place.parent if place else None,
         renamed_from=around.old_name(address, metadata),
         parent_now=around.parent_now(address, metadata) if parent_missing else None,
-        book_now=around.book_now(digests.get("lorebook")) if read.book_missing else None,
+        book_now=_book_now(read.book_name, metadata, around) if read.book_missing and read.book_name else None,
         recorded_book_there=_recorded_book_there(metadata, around),
         dangling=() if read.damage else around.dangling(address, chat),
         stale_map=around.stale_map(address),
@@ -97,9 +96,12 @@ def opened_timeline(read: Reading, means: Means, around: Around) -> Opened:
     )
 
 
+def _book_now(name: str, metadata: Any, around: Around) -> str | None:
+    return around.book_now(name, _digests(metadata).get("lorebook"), _record(metadata).get("timestamp"))
+
+
 def _recorded_book_there(metadata: Any, around: Around) -> bool:
-    record = metadata.get(STATE_KEY)
-    name = record.get("cloned_lorebook_name") if isinstance(record, dict) else None
+    name = _record(metadata).get("cloned_lorebook_name")
     return isinstance(name, str) and name in around.books and name not in around.used_books
 
 
@@ -109,6 +111,11 @@ def _broken_lines(chat: Chat) -> str:
         return ""
     lines = ", ".join(str(line + 1) for line in broken[:_SHOWN]) + (" …" if len(broken) > _SHOWN else "")
     return f"Not readable: line {lines}."
+
+
+def _record(metadata: Any) -> dict[str, Any]:
+    record = metadata.get(STATE_KEY)
+    return record if isinstance(record, dict) else {}
 
 
 def _digests(metadata: Any) -> dict[str, Any]:

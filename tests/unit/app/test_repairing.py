@@ -1,6 +1,7 @@
 """Opening a timeline and repairing it: every finding is found, every repair removes it, adds none and can be undone."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -244,6 +245,42 @@ class TestAMissingBook:
         assert offered.offered[0].name == "follow-rename"
         assert header(tmp_path)["world_info"] == "My lore"
         assert opened.verify(FORK).findings == ()
+
+    def test_a_book_that_was_there_before_the_fork_is_not_its_book_under_a_new_name(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        book_file(tmp_path, "Lore__CP_Fork").rename(book_file(tmp_path, "Template"))
+        os.utime(book_file(tmp_path, "Template"), (1_500_000_000, 1_500_000_000))
+
+        assert "follow-rename" not in opened.verify(FORK).findings[0].repairs
+        assert "old name back" in opened.verify(FORK).findings[0].details
+
+    def test_of_two_books_with_its_content_nobody_can_tell_which_it_is(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        content = book_file(tmp_path, "Lore__CP_Fork").read_bytes()
+        book_file(tmp_path, "Lore__CP_Fork").unlink()
+        for name in ("One", "Other"):
+            book_file(tmp_path, name).write_bytes(content)
+
+        assert "follow-rename" not in opened.verify(FORK).findings[0].repairs
+
+    def test_the_clone_of_another_fork_is_not_its_book_under_a_new_name(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        opened.checkpoint(MAIN, name="Second")
+        book_file(tmp_path, "Lore__CP_Fork").unlink()
+        chat_file(tmp_path, "Second").unlink()  # nobody names its clone any more
+
+        assert "follow-rename" not in opened.verify(FORK).findings[0].repairs
+
+    def test_a_book_that_is_in_the_trash_was_not_renamed(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        chat, book = chat_file(tmp_path, "Fork").read_bytes(), book_file(tmp_path, "Lore__CP_Fork").read_bytes()
+        opened.delete(FORK)
+        chat_file(tmp_path, "Fork").write_bytes(chat)  # as from a backup, which has no lorebooks
+        book_file(tmp_path, "A copy").write_bytes(book)
+
+        assert opened.verify(FORK).findings[0].repairs[0] == "from-trash"
+        assert "follow-rename" not in opened.verify(FORK).findings[0].repairs
+        assert opened.repair(FORK, "LOREBOOK_MISSING", book="A copy").offered[0].name == "follow-rename"
 
     def test_who_knows_the_new_name_of_a_book_that_has_gone_on_can_tell_it(self, tmp_path: Path) -> None:
         opened = workspace(tmp_path)
