@@ -100,7 +100,7 @@ def character(tavern: Tavern) -> str:
 @pytest.fixture
 def context(browser: Browser, tavern: Tavern, service: Service) -> Iterator[BrowserContext]:
     """A browser that has never been here, beside a freshly installed extension."""
-    tavern.forklore().extension("install")
+    tavern.install_extension()
     made = browser.new_context(viewport={"width": 1400, "height": 1000}, locale="en-US")
     yield made
     made.close()

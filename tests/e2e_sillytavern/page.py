@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable
@@ -10,12 +11,25 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, Locator
 from playwright.sync_api import Page as BrowserPage
+from playwright.sync_api import TimeoutError as TooLate
 
 from tests.e2e_sillytavern.model import Model
 from tests.e2e_sillytavern.tavern import Tavern, wait_for
 
 PATIENCE = 60_000
 """Milliseconds: others work on the machine as well."""
+
+_NOTE_NOTICES = """(() => {
+    window.noticed = [];
+    new MutationObserver((all) => all.forEach(({ addedNodes }) => addedNodes.forEach((node) => {
+        const toasts = node.matches?.('.toast') ? [node] : [...(node.querySelectorAll?.('.toast') ?? [])];
+        toasts.filter((toast) => !toast.isNoted).forEach((toast) => { // they move along with dialogs
+            toast.isNoted = true;
+            window.noticed.push(toast.textContent.replace(/\\s+/g, ' '));
+        });
+    }))).observe(document, { childList: true, subtree: true });
+})()"""
+"""A notice goes after a few seconds, which a busy machine may take to look at it."""
 
 POPUP = "dialog.popup[open]"
 STEPS = "dialog.forklore-steps[open]"
@@ -31,6 +45,7 @@ class Page:
         self.model = model
         self.tab: BrowserPage = context.new_page()
         self.tab.set_default_timeout(PATIENCE)
+        self.tab.add_init_script(_NOTE_NOTICES)
         self.shots = shots
         self.errors: list[str] = []
         self.asked: list[str] = []
@@ -215,6 +230,7 @@ class Page:
 
     def checkpoint(self, at: int, name: str | None = None) -> str:
         """Make a checkpoint with the flag button; return its address."""
+        self.run("window.noticed = []")
         self.click(at, "checkpoint")
         suggested = self.answer_name(name)
         self.wait_for_toast("Checkpoint created")
@@ -247,11 +263,26 @@ class Page:
 
     # --- what is shown --------------------------------------------------------------------------------------------
 
-    def wait_for_toast(self, text: str) -> Locator:
-        """Wait for a notice that has *text*."""
-        toast = self.tab.locator(".toast", has_text=text).first
-        toast.wait_for(state="visible")
-        return toast
+    @property
+    def noticed(self) -> list[str]:
+        """The notices since the page was loaded or they were cleared, also those that are gone again."""
+        texts: list[str] = self.run("window.noticed")
+        return texts
+
+    def wait_for_toast(self, text: str) -> str:
+        """Wait for a notice that has *text*, and return all of it; it may be gone again."""
+        try:
+            self.tab.wait_for_function("a => window.noticed.some((each) => each.includes(a))", arg=text)
+        except TooLate:
+            shown = self.tab.locator(POPUP).all_inner_texts()
+            raise AssertionError(f"no notice {text!r}: there were {self.noticed}, and {shown} is asked") from None
+        with contextlib.suppress(TooLate):  # for the pictures
+            self.tab.locator(".toast", has_text=text).first.wait_for(state="visible", timeout=1000)
+        return next(each for each in self.noticed if text in each)
+
+    def click_toast(self, text: str) -> None:
+        """Click on a notice that is still shown."""
+        self.tab.locator(".toast", has_text=text).first.click()
 
     def popup(self, text: str) -> Locator:
         """Wait for a popup that has *text*."""
@@ -266,8 +297,8 @@ class Page:
         popup.wait_for(state="hidden")
 
     def clear_toasts(self) -> None:
-        """Remove every notice."""
-        self.run("document.querySelectorAll('.toast').forEach(x => x.remove())")
+        """Remove every notice, and forget what was noticed."""
+        self.run("(document.querySelectorAll('.toast').forEach(x => x.remove()), window.noticed = [])")
 
     def shot(self, name: str) -> None:
         """Keep a picture."""

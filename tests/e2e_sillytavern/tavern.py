@@ -156,12 +156,19 @@ class Tavern:
             stream_openai=False,
             bypass_status_check=True,
         )
+        path.write_text(json.dumps(settings, indent=4), "utf-8")
+
+    def install_extension(self) -> None:
+        """Install the extension, with the settings it begins with, whatever was set before."""
+        path = self.user / "settings.json"
+        settings = json.loads(path.read_bytes())
         settings.setdefault("extension_settings", {})["forklore"] = {
             "address": f"http://127.0.0.1:{self.service_port}",
             "notices": "all",
             "whenAway": "refuse",
         }
         path.write_text(json.dumps(settings, indent=4), "utf-8")
+        self.forklore().extension("install")
 
     # --- its own interface ----------------------------------------------------------------------------------------
 

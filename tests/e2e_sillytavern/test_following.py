@@ -286,7 +286,6 @@ class TestAway:
         assert page.book != book
         assert operations_about(tavern, branch) == ["isolate"]
         assert tavern.forklore().verify(branch).to_json()["findings"] == []
-        page.run("(() => { c.extensionSettings.forklore.whenAway = 'refuse'; })()")
         assert page.tab.locator(POPUP).count() == 0
 
 

@@ -77,9 +77,9 @@ def test_opening_tells_and_repairs(page: Page, tavern: Tavern) -> None:
 def test_a_group_chat_cannot_be_forked_and_is_told_why(page: Page, tavern: Tavern, character: str) -> None:
     group = tavern.make_group(f"Group of {character}", [character, tavern.make_character(f"Second {character}")])
     main = page.open_group(group)
-    toast = page.wait_for_toast("format of an older SillyTavern")
+    page.wait_for_toast("format of an older SillyTavern")
     page.shot("group-opened")
-    toast.click()
+    page.click_toast("format of an older SillyTavern")
     page.choose("Nothing is wrong with the chat", "Cancel")
     page.attach_book(f"Lore of {group}", {"harbour": "LORE-COMMON"})
     page.send("Hello.")

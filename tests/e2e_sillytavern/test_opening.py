@@ -23,8 +23,8 @@ class TestNotice:
         page.open_chat(checkpoint)
 
         toast = page.wait_for_toast("Checkpoint Loaded")
-        assert name_of(checkpoint) in toast.inner_text()
-        assert "Created:" in toast.inner_text()
+        assert name_of(checkpoint) in toast
+        assert "Created:" in toast
         page.shot("loaded-plain")
         page.wait_until(lambda: any("CHECKPOINT [3/3]" in text for text in logged))
         assert all(any(f"CHECKPOINT [{step}/3]" in text for text in logged) for step in (1, 2))
@@ -46,7 +46,7 @@ class TestNotice:
 
         page.open_chat(checkpoint)
 
-        assert "Failed to load chat: It broke." in page.wait_for_toast("Failed to load chat").inner_text()
+        assert "Failed to load chat: It broke." in page.wait_for_toast("Failed to load chat")
         assert file.exists()
         page.shot("load-failed")
         page.tab.unroute("**/api/verify*")
@@ -60,8 +60,7 @@ class TestNotice:
 
         page.branch(21)
 
-        toast = page.wait_for_toast("Branch Loaded")
-        text = toast.inner_text()
+        text = page.wait_for_toast("Branch Loaded")
         assert "Scene: The Ledger at the Lamplighters' Guild 11-21" in text
         assert "Running recap: version 1 (2 scenes)" in text
         page.shot("loaded-scene")
@@ -118,7 +117,6 @@ class TestRepairs:
             finding["code"] for finding in tavern.forklore().verify(checkpoint).to_json()["findings"]
         }
 
-    @pytest.mark.unsteady
     def test_a_book_comes_back_from_the_trash(self, page: Page, tavern: Tavern, character: str) -> None:
         main = begin(page, character)
         checkpoint = page.checkpoint(2)
@@ -188,9 +186,9 @@ class TestRepairs:
         page.load()
         page.open_character(f"{avatar}.png")
         page.open_chat(branch)
-        toast = page.wait_for_toast("is shared with another timeline")
+        page.wait_for_toast("is shared with another timeline")
         assert page.tab.locator(POPUP).count() == 0
-        toast.click()
+        page.click_toast("is shared with another timeline")
         page.choose("SHARED_LOREBOOK", "own lorebook")
         page.wait_for_toast("Done")
         page.wait_for_chat(branch)
@@ -220,6 +218,6 @@ class TestTheParent:
 
         page.tab.locator("#option_back_to_main").dispatch_event("click")
 
-        assert name_of(main) in page.wait_for_toast("is not there any more").inner_text()
+        assert name_of(main) in page.wait_for_toast("is not there any more")
         assert page.address == branch
         assert folder_of(branch) == folder_of(main)

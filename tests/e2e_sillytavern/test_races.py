@@ -172,7 +172,6 @@ class TestLost:
         page.click(2, "branch")
         page.wait_for_toast("broke off while the fork")
         page.wait_for_toast("was made although")
-        page.run("(() => { c.extensionSettings.forklore.whenAway = 'refuse'; })()")
 
         assert page.address == main
         (fork,) = [address for address in tavern.chats_of(folder_of(main)) if address != main]
@@ -195,12 +194,12 @@ class TestTwoTabs:
         written = tavern.chat_path(main).read_bytes()
 
         page.click(2, "branch")
-        toast = page.wait_for_toast("changed in another tab")
+        page.wait_for_toast("changed in another tab")
         page.shot("changed-elsewhere")
 
         assert tavern.chat_path(main).read_bytes() == written
         assert tavern.chats_of(folder_of(main)) == [main]
-        toast.click()
+        page.click_toast("changed in another tab")
         page.tab.wait_for_function("() => SillyTavern.getContext().chat.length === 5")
         page.idle()
         page.clear_toasts()

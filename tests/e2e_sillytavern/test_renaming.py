@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.e2e_sillytavern.page import POPUP, Page
 from tests.e2e_sillytavern.tavern import Tavern
 from tests.e2e_sillytavern.telling import begin, lore_in
@@ -58,7 +56,6 @@ def test_every_timeline_follows(page: Page, tavern: Tavern, character: str) -> N
     assert tavern.forklore().verify(branch).to_json()["findings"] == []
 
 
-@pytest.mark.unsteady
 def test_a_copy_and_a_deletion_are_no_renaming(page: Page, tavern: Tavern, character: str) -> None:
     main = begin(page, character)
     branch = page.branch(2)

@@ -237,15 +237,19 @@ class Around:
         """The names of all lorebooks."""
         return frozenset(self._means.workspace.books())
 
-    def book_now(self, book: str, digest: object, since: object) -> str | None:
-        """Return what a lorebook that is gone is called now: as we were told, or by the digest of its content.
+    def book_now(self, book: str, record: Mapping[str, Any], digest: object) -> str | None:
+        """Return what a lorebook that is gone is called now: as we were told, or by what was recorded of it.
 
         A book that another timeline uses is none of this one's. By its content alone it is known when it is the only
-        one and no older than the fork (*since*, in milliseconds), and when nothing else is known of either: neither
-        that *book* is in the trash, nor that we have made the other one for another fork.
+        one and no older than the fork, and when nothing else is known of either: neither that *book* is in the trash,
+        nor that we have made the other one for another fork.
         """
+        unused = self.books - self.used_books
         if self._told_book is not None:
-            return self._told_book if self._told_book in self.books - self.used_books else None
+            return self._told_book if self._told_book in unused else None
+        given, since = record.get("cloned_lorebook_name"), record.get("timestamp")
+        if isinstance(given, str) and given in unused:
+            return given
         if not isinstance(digest, str) or self._means.workspace.book_path(book) in self.trashed:
             return None
         made = since / 1000 - _CLOCKS_DIFFER if isinstance(since, int | float) else 0.0

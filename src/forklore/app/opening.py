@@ -97,7 +97,7 @@ def opened_timeline(read: Reading, means: Means, around: Around) -> Opened:
 
 
 def _book_now(name: str, metadata: Any, around: Around) -> str | None:
-    return around.book_now(name, _digests(metadata).get("lorebook"), _record(metadata).get("timestamp"))
+    return around.book_now(name, _record(metadata), _digests(metadata).get("lorebook"))
 
 
 def _recorded_book_there(metadata: Any, around: Around) -> bool:

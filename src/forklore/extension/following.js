@@ -180,10 +180,11 @@ async function onRenamed() {
     }
 }
 
-/** @returns {Promise<number>} in how many places a new name was followed */
+/** @returns {Promise<number>} in how many places a chat's new name was followed; that of a lorebook is asked for */
 async function followRenames() {
     let count = 0;
-    for (const finding of (await api.look('doctor')).findings) {
+    const { findings } = await api.look('doctor');
+    for (const finding of findings.filter((/** @type {any} */ each) => each.code !== 'LOREBOOK_MISSING')) {
         const name = ['follow-rename', 'take-over'].find((each) => finding.repairs.includes(each));
         const isOpen = finding.chat === st.openChat()?.address;
         if (finding.chat && name && (name === 'follow-rename' || isOpen)) {

@@ -254,6 +254,16 @@ class TestAMissingBook:
         assert "follow-rename" not in opened.verify(FORK).findings[0].repairs
         assert "old name back" in opened.verify(FORK).findings[0].details
 
+    def test_a_book_that_the_chat_no_longer_names_is_found_though_it_has_gone_on(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        change_book(book_file(tmp_path, "Lore__CP_Fork"), lambda book: book.update(more="than was recorded"))
+        change_header(chat_file(tmp_path, "Fork"), lambda metadata: metadata.update(world_info="Not there"))
+
+        opened.repair(FORK, "LOREBOOK_MISSING", repair="follow-rename")
+
+        assert header(tmp_path)["world_info"] == "Lore__CP_Fork"
+        assert opened.verify(FORK).findings == ()
+
     def test_of_two_books_with_its_content_nobody_can_tell_which_it_is(self, tmp_path: Path) -> None:
         opened = workspace(tmp_path)
         content = book_file(tmp_path, "Lore__CP_Fork").read_bytes()
