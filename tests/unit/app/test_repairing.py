@@ -328,6 +328,29 @@ class TestInsideTheBook:
         opened.undo(made.operation)
         assert read_workspace(tmp_path) == before
 
+    @pytest.mark.parametrize("on_purpose", [False, True])
+    @pytest.mark.parametrize("parent", ["Tale", None])
+    def test_operations_in_a_shared_book_may_be_of_the_other_chat(
+        self, tmp_path: Path, parent: str | None, *, on_purpose: bool
+    ) -> None:
+        waiting = stories.queue([stories.operation(1, params={"index": 4})])
+        books = {"Lore": stories.lorebook([waiting])}
+        files = stories.solo_files("Tale", {"world_info": "Lore"}, stories.conversation(5), books=books)
+        write_workspace(tmp_path, files)
+        metadata = {"world_info": "Lore", **({"main_chat": parent} if parent else {})}
+        other = stories.solo_files("Other", metadata, stories.conversation(3), books={})
+        write_workspace(tmp_path, other)
+        opened = forklore.open(tmp_path)
+        if on_purpose:
+            opened.isolate("Mira/Other", share=True)
+
+        found = codes(opened.verify("Mira/Other"))
+
+        assert "QUEUE_STALE" not in found
+        with pytest.raises(BadRequest, match="no finding"):
+            opened.repair("Mira/Other", "QUEUE_STALE", repair="cancel-operations")
+        assert [each.status for each in opened.queue(MAIN).operations] == ["pending"]
+
     def test_registry_lines_are_rebuilt_from_the_entries(self, tmp_path: Path) -> None:
         lines = [
             stories.registry_line(3, "character-Mara", aliases=["M"], synopsis="cooks"),
