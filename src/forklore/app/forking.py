@@ -179,6 +179,7 @@ def draft_and_check(
         book_damage=read.book_damage,
         also_active=means.workspace.also_active(read.book_name, read.address) if read.book_name else (),
         shows_last_scene=request.show_last_scene,
+        has_chat=lambda name: means.workspace.has_beside(read.address, name),
     )
     return draft, check(subject, means.policy)
 

@@ -219,6 +219,11 @@ class Workspace:
         folder = (self.root / self.chat_path(address)).parent
         return frozenset(comparable(entry.name.removesuffix(_SUFFIX)) for entry in _chat_entries(str(folder)))
 
+    def has_beside(self, address: ChatAddress, name: str) -> bool:
+        """Whether there is a chat of that *name*, as a link has it, in the same folder."""
+        beside = self.names_beside(address)
+        return comparable(name) in beside or comparable(sanitise(name)) in beside
+
     def book_names(self) -> frozenset[str]:
         """Return the names of all lorebooks, in the same form."""
         return frozenset(map(comparable, self.books()))
