@@ -67,6 +67,7 @@ def test_isolate_share(legacy: Path) -> None:
     refused = run("isolate", "The key", "--data", legacy, "--json")
 
     assert (refused.code, refused.error["code"]) == (5, "SHARED_ON_PURPOSE")
+    assert "forklore settings --unshare" in refused.error["action"]
 
 
 def test_isolate_refuses_a_main_chat(legacy: Path) -> None:

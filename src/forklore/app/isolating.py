@@ -61,7 +61,7 @@ class SharedOnPurpose(ForkloreError):
 
     code = "SHARED_ON_PURPOSE"
     kind = Kind.CONFLICT
-    action = "Undo the declaration (`forklore log` shows it), or take the name out of .forklore/settings.json."
+    action = "Take the declaration back first: `forklore settings --unshare BOOK`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,10 @@ def _prepared(address: ChatAddress, means: Means) -> Iterator[_Prepared]:
             if family.original is None:
                 raise NotAFork(f"{str(address)!r} is a main chat.")
         if read.book_name is not None and is_shared_on_purpose(read.book_name, means):
-            raise SharedOnPurpose(f"The lorebook {read.book_name!r} is shared on purpose.")
+            raise SharedOnPurpose(
+                f"The lorebook {read.book_name!r} is shared on purpose.",
+                action=f'Take the declaration back first: `forklore settings --unshare "{read.book_name}"`.',
+            )
         yield _prepare(read, family, means)
 
 

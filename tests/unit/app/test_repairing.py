@@ -467,8 +467,39 @@ class TestNothingIsGuessed:
         fixed = opened.doctor(fix=True).fixed
 
         assert "Version" in foreign.details
-        assert foreign.repairs == ("isolate",)
+        assert foreign.repairs == ("isolate", "keep-own-versions")
         assert fixed == ()
+
+    def test_of_a_book_shared_on_purpose_the_recap_still_can_be_cut(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        native_fork(tmp_path, "Native", "Tale")
+        opened.isolate("Mira/Native", share=True)
+        before = read_workspace(tmp_path)
+        (foreign,) = opened.verify("Mira/Native").findings
+        assert (foreign.code, foreign.repairs) == ("RUNNING_RECAP_FOREIGN", ("keep-own-versions",))
+        assert "solate" not in foreign.action
+        assert opened.doctor(fix=True).fixed == ()
+
+        opened.repair("Mira/Native", "RUNNING_RECAP_FOREIGN", repair="keep-own-versions")
+
+        assert opened.doctor().ok
+        kept = header(tmp_path, "Native")["auto_recap_running_scene_recaps"]
+        assert (kept["chat_id"], kept["current_version"]) == ("Native", 1)
+        assert [version["content"] for version in kept["versions"]] == ["one"]
+        assert len(header(tmp_path, "Tale")["auto_recap_running_scene_recaps"]["versions"]) == 2
+        opened.undo()
+        assert read_workspace(tmp_path) == before
+
+    def test_a_recap_of_another_chat_without_its_future_is_taken_over_also_when_the_book_is_shared(
+        self, tmp_path: Path
+    ) -> None:
+        opened = workspace(tmp_path)
+        native_fork(tmp_path, "Native", "Tale", **stories.running_recap("Tale", [stories.recap_version(1, 1)], 1))
+        opened.isolate("Mira/Native", share=True)
+
+        opened.repair("Mira/Native", "RUNNING_RECAP_FOREIGN", repair="take-over")
+
+        assert opened.doctor().ok
 
     def test_a_fork_of_a_deleted_fork_is_not_taken_for_it(self, tmp_path: Path) -> None:
         opened = workspace(tmp_path)
