@@ -237,7 +237,8 @@ def test_a_checkpoint_says_what_was_made_and_how_to_take_it_back(quay: Path) -> 
     assert "32 entries, as it was at the last scene snapshot up to there\n" in ran.out
     assert "  from today     author's note, chat id, mark that the chat was edited, variables\n" in ran.out
     assert "  left out       mark of the context's beginning\n" in ran.out
-    assert "→ Make the fork with --show-last-scene\n" in ran.out
+    shows = 'forklore repair "Maren Tolliver/Before the tower" HISTORY_HIDDEN --with show-last-scene'
+    assert f"→ Show it the last scene: `{shows}`\n" in ran.out
     assert f"  take it back   forklore undo {operation}\n" in ran.out
 
 
