@@ -107,6 +107,17 @@ class Isolated:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class IsolationPlanned(DryRun):
+    """A plan of an isolation that was not applied, and what it would come to."""
+
+    result: Isolated
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the timeline as ``isolate`` shows it, with the plan."""
+        return {**self.result.to_json(), **self.plan.to_json()}
+
+
 @dataclass(frozen=True)
 class _Prepared:
     """An isolation that was read, checked and planned."""
@@ -165,7 +176,7 @@ def dry_run(address: ChatAddress, means: Means, *, share: bool = False) -> DryRu
         plan = nothing if is_shared_on_purpose(book, means) else share_plan(book, str(address), means)
         return DryRun(plan, Report(str(address), None))
     with _prepared(address, means) as prepared:
-        return DryRun(prepared.plan or nothing, prepared.report)
+        return IsolationPlanned(prepared.plan or nothing, prepared.report, prepared.result)
 
 
 def foresee(address: ChatAddress, means: Means) -> tuple[Isolated, Plan | None]:

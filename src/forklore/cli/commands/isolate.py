@@ -38,7 +38,7 @@ def isolate(invocation: Invocation, *, chat: str | None, everyone: bool, share: 
     forklore = invocation.open()
     if dry_run:
         planned = forklore.plan_isolation(chat, share=share)
-        return Answer(planned, lambda: render.dry_run(planned))
+        return Answer(planned, lambda: render.isolation_planned(planned))
     done = forklore.isolate(chat, share=share)
     return Answer(done, lambda: render.isolated(done))
 
