@@ -368,6 +368,11 @@ def test_status_of_a_fork_is_the_diagnostic_object_and_a_verdict(quay: Path) -> 
     ]
     assert document.json["checkpoint_state"]["message_id"] == 42
     assert words.out.endswith("✓ Checkpoint state valid. All checks passed.\n")
+    run("--data", quay, "branch", "Before the tower")
+    for command in ("status", "verify"):
+        of_branch = run("--data", quay, command, "Before the tower - Branch #1").out
+        assert "✓" in of_branch
+        assert "Branch state valid. All checks passed.\n" in of_branch
     assert '"current_chat": "Before the tower"' in words.out
     assert max(len(line) for line in words.out.splitlines()) < 160  # recaps are pages long
 

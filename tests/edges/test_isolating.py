@@ -161,6 +161,8 @@ def test_isolating_all_says_why_not_for_those_that_are_refused(legacy: Path) -> 
     assert refused.out.count("✗ Not isolated: ") == 2
     assert "LOREBOOK_UNREADABLE" in refused.out
     assert "0 forks isolated, 2 refused." in refused.out
+    assert "Cannot Create a lorebook of its own\n" in run("isolate", KEY, "--data", legacy).err
+    assert "Failed to create a lorebook of its own: " in run("isolate", "Nobody", "--data", legacy).err
 
 
 def test_isolate_without_a_chat_says_what_is_missing(legacy: Path) -> None:

@@ -34,7 +34,7 @@ from forklore.planning.fork import Draft
 from forklore.planning.isolating import IsolationFiles, draft_isolation, plan_isolation
 from forklore.planning.kinship import kin_of
 
-_WHAT = "lorebook of its own"
+_WHAT = "a lorebook of its own"
 _ABOUT_FORKING = (
     "NO_SCENE_BREAK",
     "NO_SCENE_RECAP",

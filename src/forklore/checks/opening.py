@@ -160,7 +160,8 @@ def _running_recap_is_its_own(opened: Opened) -> Problems:
     if not isinstance(owner, str) or owner == opened.name:
         return
     beyond = [str(v.get("version")) for v in opened.running.versions if is_beyond(v, opened.last)]
-    future = f" Versions {', '.join(beyond)} tell of messages that are not in this timeline." if beyond else ""
+    tell = f"Version {beyond[0]} tells" if len(beyond) == 1 else f"Versions {', '.join(beyond)} tell"
+    future = f" {tell} of messages that are not in this timeline." if beyond else ""
     # Never own what tells of another timeline's future; a repair of another name, since it is for the user to decide.
     repairs: tuple[str, ...] = ("keep-own-versions",) if beyond else ("take-over",)
     may_isolate = (opened.is_fork or opened.copy_of) and not (opened.is_recorded or opened.is_shared_on_purpose)

@@ -59,7 +59,8 @@ def error(error: ForkloreError, *, making: str = "") -> str:
 
 def blocked(report: Report, kind: str) -> str:
     """Return why a fork was refused: all requirements that are not met, each with what to do."""
-    text = f"{_RULE}\n{BOLD}Cannot Create {kind.capitalize()}{PLAIN}\n{_RULE}\n\n"
+    title = kind if " " in kind else kind.capitalize()
+    text = f"{_RULE}\n{BOLD}Cannot Create {title}{PLAIN}\n{_RULE}\n\n"
     text += f"The following requirements must be met:\n\n{_findings(report.errors, BAD)}"
     if report.warnings:
         text += f"\nBesides, {_count(len(report.warnings), 'warning')}:\n\n{_findings(report.warnings, WARN)}"
@@ -180,7 +181,7 @@ def verified(shown: Verified) -> str:
     """Return what opening a timeline found."""
     facts = [f"  {name}: {fact}" for name, fact in shown.facts.items()]
     if not shown.findings:
-        verdict = "Checkpoint state valid. All checks passed." if shown.kind != "main" else "All checks passed."
+        verdict = "All checks passed." if shown.kind == "main" else _state_valid(shown.kind)
         return "\n".join([f"{GOOD}✓{PLAIN} {shown.chat}: {verdict}", *facts]) + "\n"
     lines = [f"{BOLD}{shown.chat}{PLAIN} ({shown.kind})", *facts, "", *_opening_findings(shown.findings)]
     return "\n".join(lines) + "\n"
@@ -258,13 +259,17 @@ def _verdict(shown: Status) -> str:
             f"it may share data with its parent.{PLAIN}"
         )
     if shown.valid:
-        return f"{GOOD}✓{PLAIN} Checkpoint state valid. All checks passed."
+        return f"{GOOD}✓{PLAIN} {_state_valid(shown.checkpoint_state.get('kind'))}"
     found = []
     if not shown.lorebook_match:
         found.append(f"{WARN}The chat names another lorebook than the one it was made with.{PLAIN}")
     if not shown.running_recap_version_match:
         found.append("The running recap is another version than recorded; that is normal once the story goes on.")
     return "\n".join(found)
+
+
+def _state_valid(kind: object) -> str:
+    return f"{'Branch' if kind == 'branch' else 'Checkpoint'} state valid. All checks passed."
 
 
 def _shortened(value: Any) -> Any:
