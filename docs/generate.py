@@ -253,6 +253,8 @@ def _text(node: ast.expr) -> str:
         return "".join(_text(part) for part in node.values)
     if isinstance(node, ast.FormattedValue):
         return "…"
+    if isinstance(node, ast.IfExp):
+        return _text(node.body)
     return str(node.value) if isinstance(node, ast.Constant) else ""
 
 

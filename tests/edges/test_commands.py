@@ -237,7 +237,8 @@ def test_a_checkpoint_says_what_was_made_and_how_to_take_it_back(quay: Path) -> 
     assert "32 entries, as it was at the last scene snapshot up to there\n" in ran.out
     assert "  from today     author's note, chat id, mark that the chat was edited, variables\n" in ran.out
     assert "  left out       mark of the context's beginning\n" in ran.out
-    assert "→ Make the fork with --show-last-scene\n" in ran.out
+    shows = 'forklore repair "Maren Tolliver/Before the tower" HISTORY_HIDDEN --with show-last-scene'
+    assert f"→ Show it the last scene: `{shows}`\n" in ran.out
     assert f"  take it back   forklore undo {operation}\n" in ran.out
 
 
@@ -367,6 +368,11 @@ def test_status_of_a_fork_is_the_diagnostic_object_and_a_verdict(quay: Path) -> 
     ]
     assert document.json["checkpoint_state"]["message_id"] == 42
     assert words.out.endswith("✓ Checkpoint state valid. All checks passed.\n")
+    run("--data", quay, "branch", "Before the tower")
+    for command in ("status", "verify"):
+        of_branch = run("--data", quay, command, "Before the tower - Branch #1").out
+        assert "✓" in of_branch
+        assert "Branch state valid. All checks passed.\n" in of_branch
     assert '"current_chat": "Before the tower"' in words.out
     assert max(len(line) for line in words.out.splitlines()) < 160  # recaps are pages long
 

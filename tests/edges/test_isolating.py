@@ -57,6 +57,21 @@ def test_a_dry_run_of_isolate_changes_nothing(legacy: Path) -> None:
     assert snapshot(legacy) == before
 
 
+def test_a_dry_run_of_isolate_says_what_the_lorebook_would_hold(legacy: Path) -> None:
+    everyone = run("isolate", "--all", "--data", legacy, "--dry-run", "--json").json["forks"]
+
+    words = run("isolate", "The key", "--data", legacy, "--dry-run")
+    planned = run("isolate", "The key", "--data", legacy, "--dry-run", "--json").json
+
+    (same,) = (fork for fork in everyone if fork["chat"] == KEY)
+    assert planned == same
+    assert words.out.startswith(f"This would be done, and was not:\n\n✓ Isolate: {KEY}\n")
+    assert f'"{planned["lorebook"]}", {planned["entries"]} entries\n' in words.out
+    assert "character-Pim, location-Tide Market" in words.out
+    assert "running recap version 3, 4, 5" in words.out
+    assert all(row["path"] in words.out for row in planned["plan"])
+
+
 def test_isolate_share(legacy: Path) -> None:
     planned = run("isolate", "The key", "--share", "--dry-run", "--data", legacy)
     assert "create  .forklore/settings.json" in planned.out
@@ -67,6 +82,7 @@ def test_isolate_share(legacy: Path) -> None:
     refused = run("isolate", "The key", "--data", legacy, "--json")
 
     assert (refused.code, refused.error["code"]) == (5, "SHARED_ON_PURPOSE")
+    assert "forklore settings --unshare" in refused.error["action"]
 
 
 def test_isolate_refuses_a_main_chat(legacy: Path) -> None:
@@ -145,6 +161,8 @@ def test_isolating_all_says_why_not_for_those_that_are_refused(legacy: Path) -> 
     assert refused.out.count("✗ Not isolated: ") == 2
     assert "LOREBOOK_UNREADABLE" in refused.out
     assert "0 forks isolated, 2 refused." in refused.out
+    assert "Cannot Create a lorebook of its own\n" in run("isolate", KEY, "--data", legacy).err
+    assert "Failed to create a lorebook of its own: " in run("isolate", "Nobody", "--data", legacy).err
 
 
 def test_isolate_without_a_chat_says_what_is_missing(legacy: Path) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from errno import EADDRINUSE
 from pathlib import Path
 from typing import Any
 
@@ -333,6 +334,7 @@ def test_a_port_that_is_taken_is_told(running: Served) -> None:
     port = running.address.rpartition(":")[2]
     ran = run_process("--data", running.folder, "--json", "serve", "--port", port)
     assert (ran.code, ran.error["code"]) == (5, "PORT_TAKEN")
+    assert ran.error["message"] == f"The service cannot listen on 127.0.0.1 port {port}: {os.strerror(EADDRINUSE)}."
 
 
 def test_each_user_has_a_link_of_his_own_that_opens_his_stories_alone(tmp_path: Path) -> None:

@@ -74,6 +74,10 @@ class Around:
         """Whether the user wants several timelines to use this lorebook."""
         return book in self._shared
 
+    def is_book_of_others_too(self, address: ChatAddress, book: str | None) -> bool:
+        """Whether a chat other than the one at *address* names the lorebook."""
+        return any(chat.address != str(address) for chat in self._by_book.get(book, ()))
+
     @cached_property
     def _shared(self) -> frozenset[str]:
         return shared_books(self._means)

@@ -14,6 +14,7 @@ from forklore.disk.files import OpenFile
 from forklore.disk.transaction import FOLDER
 from forklore.errors import BadRequest
 from forklore.formats.json_text import encode, to_bytes
+from forklore.model.names import fault_of_template
 from forklore.model.plan import Append, Bytes, Change, CreateFile, Drop, Edit, EditFile, LineEdit, Plan, Put, Take
 
 _PATH = f"{FOLDER}/settings.json"
@@ -120,6 +121,9 @@ def _wanted(change: SettingsChange, means: Means) -> dict[str, Any]:
         settings_of(wanted)
     except SettingsInvalid as error:
         raise BadRequest(error.message) from error
+    for template in (change.names or {}).values():  # of those that are new: what was stored is made to fit
+        if template is not None and (fault := fault_of_template(template)):
+            raise BadRequest(fault, action="Use {parent} and {n}, and text that can be the name of a file.")
     return wanted
 
 

@@ -34,7 +34,7 @@ from forklore.planning.fork import Draft
 from forklore.planning.isolating import IsolationFiles, draft_isolation, plan_isolation
 from forklore.planning.kinship import kin_of
 
-_WHAT = "lorebook of its own"
+_WHAT = "a lorebook of its own"
 _ABOUT_FORKING = (
     "NO_SCENE_BREAK",
     "NO_SCENE_RECAP",
@@ -61,7 +61,7 @@ class SharedOnPurpose(ForkloreError):
 
     code = "SHARED_ON_PURPOSE"
     kind = Kind.CONFLICT
-    action = "Undo the declaration (`forklore log` shows it), or take the name out of .forklore/settings.json."
+    action = "Take the declaration back first: `forklore settings --unshare BOOK`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,17 @@ class Isolated:
             "left_out": list(self.left_out),
             "left_out_entries": list(self.left_out_entries),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class IsolationPlanned(DryRun):
+    """A plan of an isolation that was not applied, and what it would come to."""
+
+    result: Isolated
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the timeline as ``isolate`` shows it, with the plan."""
+        return {**self.result.to_json(), **self.plan.to_json()}
 
 
 @dataclass(frozen=True)
@@ -165,7 +176,7 @@ def dry_run(address: ChatAddress, means: Means, *, share: bool = False) -> DryRu
         plan = nothing if is_shared_on_purpose(book, means) else share_plan(book, str(address), means)
         return DryRun(plan, Report(str(address), None))
     with _prepared(address, means) as prepared:
-        return DryRun(prepared.plan or nothing, prepared.report)
+        return IsolationPlanned(prepared.plan or nothing, prepared.report, prepared.result)
 
 
 def foresee(address: ChatAddress, means: Means) -> tuple[Isolated, Plan | None]:
@@ -197,7 +208,10 @@ def _prepared(address: ChatAddress, means: Means) -> Iterator[_Prepared]:
             if family.original is None:
                 raise NotAFork(f"{str(address)!r} is a main chat.")
         if read.book_name is not None and is_shared_on_purpose(read.book_name, means):
-            raise SharedOnPurpose(f"The lorebook {read.book_name!r} is shared on purpose.")
+            raise SharedOnPurpose(
+                f"The lorebook {read.book_name!r} is shared on purpose.",
+                action=f'Take the declaration back first: `forklore settings --unshare "{read.book_name}"`.',
+            )
         yield _prepare(read, family, means)
 
 

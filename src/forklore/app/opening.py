@@ -84,6 +84,7 @@ def opened_timeline(read: Reading, means: Means, around: Around) -> Opened:
         sharers=around.sharers(address),
         copy_of=None if on_purpose else around.original_of(address),
         is_shared_on_purpose=on_purpose,
+        is_book_of_others_too=around.is_book_of_others_too(address, read.book_name),
         parent=place.parent if place else None,
         renamed_from=around.old_name(address, metadata),
         parent_now=around.parent_now(address, metadata) if parent_missing else None,

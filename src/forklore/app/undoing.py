@@ -11,7 +11,7 @@ from forklore.disk.files import OpenFile
 from forklore.disk.operation_folder import FOLDER
 from forklore.disk.referrers import Referrers, referrers
 from forklore.disk.scan import scan_chats
-from forklore.disk.staging import content_is, prepare_edit
+from forklore.disk.staging import Content, content_is, is_content, prepare_edit
 from forklore.disk.workspace import Workspace
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_edit import value_text
@@ -28,6 +28,7 @@ from forklore.planning.undo import (
     is_as_left,
     is_book,
     plan_undo,
+    taken_back,
 )
 
 TRASH = f"{FOLDER}/trash"
@@ -44,7 +45,7 @@ def undo_plan(
     makes_fork = _makes_fork(operation)
     removes = _origin(operation, log).kind in ("delete", "cleanup", "restore")
     _refuse_if_moved_since(operation, log, workspace)
-    _refuse_if_gone_on(operation, workspace)
+    _refuse_if_gone_on(operation, log, workspace)
     _refuse_if_not_as_isolated(operation, workspace)
     if any(True for _ in _created(operation)):
         _refuse_if_built_on(operation, scan_chats(workspace, cache))
@@ -119,16 +120,38 @@ def _created(operation: Operation) -> Iterator[tuple[str, tuple[tuple[int, str],
             yield change["path"], tuple((length, digest) for length, digest in change["content"])
 
 
-def _refuse_if_gone_on(operation: Operation, workspace: Workspace) -> None:
+def _refuse_if_gone_on(operation: Operation, log: list[Operation], workspace: Workspace) -> None:
     for path, content in _created(operation):
         try:
             with OpenFile(workspace.root / path) as file:
-                same = content_is(file, content)
+                if content_is(file, content):
+                    continue
+                later = _only_changed_by(file, path, content, _effective_since(operation, log))
         except FileNotFoundError:
             continue  # removed by somebody: what is left can still be taken back
-        if not same:
-            name = path.rpartition("/")[2]
+        name = path.rpartition("/")[2]
+        if later is None:
             raise UndoRefused(f"{name!r} has gone on since the {operation.kind} was made.")
+        raise UndoRefused(f"{name!r} was changed since, with the {later.kind} {later.id}.", action=_undo_first(later))
+
+
+def _only_changed_by(file: OpenFile, path: str, content: Content, later: list[Operation]) -> Operation | None:
+    """Return the last of the *later* operations that changed a file; None when somebody else has changed it too."""
+    changes = [(each, change) for each in later for change in each.changes]
+    edits = [(each, change) for each, change in changes if change["do"] == "edit" and change["path"] == path]
+    if not edits:
+        return None
+    data = file.read()
+    try:
+        for _, change in edits:  # newest first, as they have to be taken back
+            data = taken_back(data, inverse_edits(change))
+    except (ChatDamaged, NotJson, IndexError):
+        return None
+    return edits[0][0] if is_content(data, content) else None
+
+
+def _undo_first(later: Operation) -> str:
+    return f"Undo that first: forklore undo {later.id}. Nothing was changed."
 
 
 def _refuse_if_moved_since(operation: Operation, log: list[Operation], workspace: Workspace) -> None:
@@ -151,7 +174,7 @@ def _refuse_if_moved_since(operation: Operation, log: list[Operation], workspace
                 did = "went to the trash" if change["do"] == "trash" else "was made or put back"
                 raise UndoRefused(
                     f"{path.rpartition('/')[2]!r} {did} since, with the {later.kind} {later.id}.",
-                    action=f"Undo that first: forklore undo {later.id}. Nothing was changed.",
+                    action=_undo_first(later),
                 )
 
 

@@ -40,6 +40,8 @@ class Opened:
     """The chat of which it is a copy and whose lorebook it still names, unless that is on purpose."""
     is_shared_on_purpose: bool = False
     """The user wants several timelines to use its lorebook."""
+    is_book_of_others_too: bool = False
+    """Another chat names its lorebook as well, in whichever story and for whatever reason."""
     parent: str | None = None
     """The address of the parent that is there."""
     renamed_from: str | None = None
@@ -115,7 +117,12 @@ def snapshot_of(chat: Chat) -> Scene | None:
 
 
 def stale_operations(opened: Opened) -> list[QueuedOperation]:
-    """Return the waiting operations that work on messages which this timeline does not have."""
+    """Return the waiting operations that work on messages which this timeline does not have.
+
+    Nobody can tell whose they are while another chat names the same lorebook, so that there they are none of its own.
+    """
+    if opened.is_book_of_others_too:
+        return []
     try:
         operations = read_queue(opened.book)
     except QueueUnreadable:

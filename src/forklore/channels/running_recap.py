@@ -69,16 +69,38 @@ def cut_versions(parent: Parent, point: ForkPoint, belongs: Callable[[object], b
     if isinstance(stored, dict):
         edits.append(Put((KEY, "chat_id"), encode(point.chat_name)))
         if not point.is_head and isinstance(stored.get("versions"), list):
-            texts = parent.item_texts((KEY, "versions"))
-            inside = [belongs(version) for version in stored["versions"]]
-            kept = tuple(v for v, keep in zip(stored["versions"], inside, strict=True) if keep)
-            recap = _select(kept, recap.current_version)
-            edits.append(Put((KEY, "current_version"), encode(recap.current_version or 0)))
-            if not all(inside):
-                kept_texts = (text for text, keep in zip(texts, inside, strict=True) if keep)
-                edits.append(Put((KEY, "versions"), f"[{','.join(kept_texts)}]"))
+            recap, kept = _kept_versions(parent, stored["versions"], belongs, recap.current_version)
+            edits += kept
     carried = (KEY,) if not point.is_head and not _is_understood(stored) else ()
     return Cut(value=recap, edits=tuple(edits), carried=carried, record=_record(recap))
+
+
+def own_versions(parent: Parent, name: str, last: int) -> tuple[Put, ...]:
+    """Return the edits that let the chat *name* own its running recap, without what lies beyond its *last* message."""
+    recap = read_running_recap(parent.metadata)
+    versions = parent.metadata[KEY]["versions"]
+    kept = _kept_versions(parent, versions, lambda version: not is_beyond(version, last), recap.current_version)[1]
+    return (Put((KEY, "chat_id"), encode(name)), *kept)
+
+
+def is_beyond(version: object, last: int) -> bool:
+    """Whether a version tells of messages after the *last* one; unknown counts as not."""
+    index = version.get("new_scene_index") if isinstance(version, dict) else None
+    return isinstance(index, int) and index > last
+
+
+def _kept_versions(
+    parent: Parent, versions: list[Any], belongs: Callable[[object], bool], current: int | None
+) -> tuple[RunningRecap, list[Put]]:
+    """Return the running recap with only the versions that belong there, and the edits that make it so."""
+    texts = parent.item_texts((KEY, "versions"))
+    inside = [belongs(version) for version in versions]
+    recap = _select(tuple(v for v, keep in zip(versions, inside, strict=True) if keep), current)
+    edits = [Put((KEY, "current_version"), encode(recap.current_version or 0))]
+    if not all(inside):
+        kept_texts = (text for text, keep in zip(texts, inside, strict=True) if keep)
+        edits.append(Put((KEY, "versions"), f"[{','.join(kept_texts)}]"))
+    return recap, edits
 
 
 def _is_understood(stored: object) -> bool:

@@ -5,9 +5,9 @@ Progress after the fork is normal and no finding. A new check is one function an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from forklore.channels.checkpoint_map import STATE_KEY
 from forklore.channels.identity import KEY as IDENTITY_KEY
@@ -15,6 +15,7 @@ from forklore.channels.opened import Opened, snapshot_of, stale_operations
 from forklore.channels.queue import QueueUnreadable, read_queue
 from forklore.channels.registry import broken_lines
 from forklore.channels.running_recap import KEY as RUNNING_KEY
+from forklore.channels.running_recap import is_beyond
 from forklore.checks.requirements import is_of_older_sillytavern
 from forklore.model.finding import Finding, Severity
 
@@ -158,23 +159,22 @@ def _running_recap_is_its_own(opened: Opened) -> Problems:
     owner = stored.get("chat_id") if isinstance(stored, dict) else None
     if not isinstance(owner, str) or owner == opened.name:
         return
-    beyond = [str(v.get("version")) for v in opened.running.versions if _index(v) > opened.last]
-    future = f" Versions {', '.join(beyond)} tell of messages that are not in this timeline." if beyond else ""
-    repairs = () if beyond else ("take-over",)  # never own what tells of another timeline's future
-    is_alone = opened.is_recorded or opened.is_shared_on_purpose
-    if (opened.is_fork or opened.copy_of) and not is_alone:
+    beyond = [str(v.get("version")) for v in opened.running.versions if is_beyond(v, opened.last)]
+    tell = f"Version {beyond[0]} tells" if len(beyond) == 1 else f"Versions {', '.join(beyond)} tell"
+    future = f" {tell} of messages that are not in this timeline." if beyond else ""
+    # Never own what tells of another timeline's future; a repair of another name, since it is for the user to decide.
+    repairs: tuple[str, ...] = ("keep-own-versions",) if beyond else ("take-over",)
+    may_isolate = (opened.is_fork or opened.copy_of) and not (opened.is_recorded or opened.is_shared_on_purpose)
+    if may_isolate:
         repairs = ("isolate", *repairs)
     yield Problem(
         "The running recap belongs to another chat",
-        "Isolate the timeline, or let it take the running recap over: ST-Auto-Recap would reset it",
+        "Isolate the timeline, or let it take the running recap over: ST-Auto-Recap would reset it"
+        if may_isolate
+        else "Let it take the running recap over: ST-Auto-Recap would reset it",
         f"It says it is of {owner!r}.{future}",
         repairs,
     )
-
-
-def _index(version: Mapping[str, Any]) -> int:
-    index = version.get("new_scene_index")
-    return index if isinstance(index, int) else -1
 
 
 def _combined_recap_is_the_recorded_one(opened: Opened) -> Problems:

@@ -15,6 +15,7 @@ from forklore.channels.queue import QueuedOperation, QueueUnreadable, read_queue
 from forklore.channels.registry import broken_lines
 from forklore.channels.running_recap import RunningRecap
 from forklore.channels.scenes import Scene, has_recap_messages, mid_flight
+from forklore.formats.chat_facts import checkpoint_of
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.model.finding import Finding, Report, ReportState, Severity
 
@@ -38,6 +39,8 @@ class Subject:
     """Where else the chat's book is active, in words."""
     shows_last_scene: bool = False
     """The fork will unhide the messages of its last scene."""
+    has_chat: Callable[[str], bool] = lambda _: False
+    """Whether there is a chat of that name beside the parent."""
 
     @property
     def chat(self) -> Chat | None:
@@ -239,6 +242,19 @@ def _something_is_visible(subject: Subject) -> Found:
         )
 
 
+def _flag_is_free(subject: Subject) -> Found:
+    chat, at = subject.chat, subject.at
+    if subject.kind != "checkpoint" or chat is None or at is None or not subject.cuts:
+        return
+    earlier = checkpoint_of(chat.message(at))
+    if earlier is not None and subject.has_chat(earlier):
+        yield (
+            f"This message points to the checkpoint {earlier!r} already",
+            "Nothing is lost: the new checkpoint takes its place at the flag, the earlier one stays in the tree",
+            "A message of SillyTavern can point to one checkpoint only.",
+        )
+
+
 def _lorebook_is_active_once(subject: Subject) -> Found:
     if subject.also_active:
         yield (
@@ -316,6 +332,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     Requirement("SCENE_NOT_IN_RUNNING_RECAP", _scene_is_in_running_recap, _WARN, _BLOCK, recaps_only=True),
     Requirement("RECAP_IN_PROGRESS", _no_recap_in_progress, _WARN, _BLOCK, recaps_only=True),
     Requirement("HISTORY_HIDDEN", _something_is_visible, _WARN, _WARN),
+    Requirement("CHECKPOINT_REPLACED", _flag_is_free, _WARN, _WARN),
     Requirement("LOREBOOK_ALSO_ACTIVE", _lorebook_is_active_once, _WARN, _WARN, everywhere=True),
     Requirement("LOREBOOK_FROM_PRESENT", _lorebook_is_of_that_time, _WARN, _WARN, asks_book=True),
     Requirement("REGISTRY_BROKEN", _registries_are_sound, _WARN, _WARN, recaps_only=True, asks_book=True),

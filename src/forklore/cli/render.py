@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forklore.cli.terminal import BAD, BOLD, DIM, GOOD, PLAIN, WARN
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from forklore.errors import ForkloreError
     from forklore.log.operations import Operation
     from forklore.model.finding import Finding, Report
+    from forklore.model.plan import Plan
     from forklore.model.timeline import Story, Timeline
 
 _RULE = "━" * 40
@@ -57,7 +59,8 @@ def error(error: ForkloreError, *, making: str = "") -> str:
 
 def blocked(report: Report, kind: str) -> str:
     """Return why a fork was refused: all requirements that are not met, each with what to do."""
-    text = f"{_RULE}\n{BOLD}Cannot Create {kind.capitalize()}{PLAIN}\n{_RULE}\n\n"
+    title = kind if " " in kind else kind.capitalize()
+    text = f"{_RULE}\n{BOLD}Cannot Create {title}{PLAIN}\n{_RULE}\n\n"
     text += f"The following requirements must be met:\n\n{_findings(report.errors, BAD)}"
     if report.warnings:
         text += f"\nBesides, {_count(len(report.warnings), 'warning')}:\n\n{_findings(report.warnings, WARN)}"
@@ -178,7 +181,7 @@ def verified(shown: Verified) -> str:
     """Return what opening a timeline found."""
     facts = [f"  {name}: {fact}" for name, fact in shown.facts.items()]
     if not shown.findings:
-        verdict = "Checkpoint state valid. All checks passed." if shown.kind != "main" else "All checks passed."
+        verdict = "All checks passed." if shown.kind == "main" else _state_valid(shown.kind)
         return "\n".join([f"{GOOD}✓{PLAIN} {shown.chat}: {verdict}", *facts]) + "\n"
     lines = [f"{BOLD}{shown.chat}{PLAIN} ({shown.kind})", *facts, "", *_opening_findings(shown.findings)]
     return "\n".join(lines) + "\n"
@@ -256,13 +259,17 @@ def _verdict(shown: Status) -> str:
             f"it may share data with its parent.{PLAIN}"
         )
     if shown.valid:
-        return f"{GOOD}✓{PLAIN} Checkpoint state valid. All checks passed."
+        return f"{GOOD}✓{PLAIN} {_state_valid(shown.checkpoint_state.get('kind'))}"
     found = []
     if not shown.lorebook_match:
         found.append(f"{WARN}The chat names another lorebook than the one it was made with.{PLAIN}")
     if not shown.running_recap_version_match:
         found.append("The running recap is another version than recorded; that is normal once the story goes on.")
     return "\n".join(found)
+
+
+def _state_valid(kind: object) -> str:
+    return f"{'Branch' if kind == 'branch' else 'Checkpoint'} state valid. All checks passed."
 
 
 def _shortened(value: Any) -> Any:
@@ -299,10 +306,7 @@ def fork(made: ForkMade) -> str:
             ("take it back", f"forklore undo {made.operation}"),
         ),
     ]
-    text = "\n".join(lines) + "\n"
-    if made.warnings:
-        text += f"\n{_count(len(made.warnings), 'warning').capitalize()}:\n\n{_findings(made.warnings, WARN)}"
-    return text
+    return "\n".join(lines) + "\n" + _warnings(made.warnings)
 
 
 def _source(made: ForkMade) -> str:
@@ -344,11 +348,13 @@ def dry_run(planned: DryRun) -> str:
     lines = [f"  {row['action']:<7} {row['path']}\n" for row in planned.plan.to_json()["plan"]]
     if not lines:
         return "There is nothing to do.\n"
-    text = f"This would be done, and was not:\n{''.join(lines)}"
-    if planned.report.warnings:
-        warnings = planned.report.warnings
-        text += f"\n{_count(len(warnings), 'warning').capitalize()}:\n\n{_findings(warnings, WARN)}"
-    return text
+    return f"This would be done, and was not:\n{''.join(lines)}{_warnings(planned.report.warnings)}"
+
+
+def _warnings(warnings: Sequence[Finding]) -> str:
+    if not warnings:
+        return ""
+    return f"\n{_count(len(warnings), 'warning').capitalize()}:\n\n{_findings(warnings, WARN)}"
 
 
 # --- deleting -----------------------------------------------------------------------------------------------------
@@ -469,10 +475,31 @@ def isolated(done: Isolated) -> str:
             ("take it back", f"forklore undo {done.operation}"),
         ),
     ]
-    text = "\n".join(lines) + "\n"
-    if done.warnings:
-        text += f"\n{_count(len(done.warnings), 'warning').capitalize()}:\n\n{_findings(done.warnings, WARN)}"
+    text = "\n".join(lines) + "\n" + _warnings(done.warnings)
     return f"{text}\nIs it open in SillyTavern? Reload the page before you go on there.\n"
+
+
+def isolation_planned(planned: DryRun) -> str:
+    """Return what isolating a timeline would come to; for a lorebook that would be shared on purpose the plan alone."""
+    result: Isolated | None = getattr(planned, "result", None)
+    if result is None or not planned.plan.changes:
+        return dry_run(planned)
+    lines = ["This would be done, and was not:", "", f"{GOOD}✓{PLAIN} Isolate: {BOLD}{result.chat}{PLAIN}"]
+    text = "\n".join([*lines, *_isolation(replace(result, warnings=()), planned.plan)]) + "\n"
+    return text + _warnings(planned.report.warnings)
+
+
+def _isolation(fork: Isolated, plan: Plan | None) -> list[str]:
+    """Return what one among several timelines gets, with the changes of its plan while it was not done."""
+    removed = ", ".join(map(str, fork.removed_versions))
+    return _table(
+        ("lorebook", f'"{fork.lorebook}", {_entries(fork.entries)}' if fork.lorebook else ""),
+        ("entries left out", ", ".join(fork.left_out_entries)),
+        ("recaps left out", f"running recap version {removed}" if removed else ""),
+        ("in doubt", "; ".join(warning.message for warning in fork.warnings)),
+        *((row["action"], row["path"]) for row in (plan.to_json()["plan"] if plan else ())),
+        ("take it back", f"forklore undo {fork.operation}" if fork.operation else ""),
+    )
 
 
 def isolated_all(told: IsolatedAll) -> str:
@@ -483,15 +510,7 @@ def isolated_all(told: IsolatedAll) -> str:
     lines = ["This would be done, and was not:", ""] if planned else []
     for number, fork in enumerate(told.forks):
         lines.append(f"{GOOD}✓{PLAIN} {'Isolate' if planned else 'Isolated'}: {BOLD}{fork.chat}{PLAIN}")
-        own = f'"{fork.lorebook}", {_entries(fork.entries)}' if fork.lorebook else ""
-        changes = told.plans[number].to_json()["plan"] if told.plans is not None else ()
-        lines += _table(
-            ("lorebook", own),
-            ("entries left out", ", ".join(fork.left_out_entries)),
-            ("in doubt", "; ".join(warning.message for warning in fork.warnings)),
-            *((row["action"], row["path"]) for row in changes),
-            ("take it back", f"forklore undo {fork.operation}" if fork.operation else ""),
-        )
+        lines += _isolation(fork, told.plans[number] if told.plans is not None else None)
     for refused in told.refused:
         findings = refused.error.findings
         lines.append(

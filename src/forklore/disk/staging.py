@@ -363,11 +363,20 @@ def content_of_file(file: OpenFile) -> Content:
 
 def content_is(file: OpenFile, content: Content) -> bool:
     """Whether the file consists of exactly these segments."""
-    if file.size != sum(length for length, _ in content):
+    return _consists_of(file.size, file.digest, content)
+
+
+def is_content(data: bytes, content: Content) -> bool:
+    """Whether *data* consists of exactly these segments."""
+    return _consists_of(len(data), lambda start, end: hashlib.sha256(data[start:end]).hexdigest(), content)
+
+
+def _consists_of(size: int, digest: Callable[[int, int], str], content: Content) -> bool:
+    if size != sum(length for length, _ in content):
         return False
     start = 0
     for length, expected in content:
-        if expected and file.digest(start, start + length) != expected:
+        if expected and digest(start, start + length) != expected:
             return False
         start += length
     return True

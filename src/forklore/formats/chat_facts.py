@@ -244,6 +244,12 @@ def links_in_message(message: Mapping[str, Any], number: int) -> Iterator[Link]:
                 yield link
 
 
+def checkpoint_of(message: Mapping[str, Any]) -> str | None:
+    """Return the checkpoint that a message points to with its flag: that of the swipe which is shown."""
+    extra = message.get("extra")
+    return _text(extra.get("bookmark_link")) if isinstance(extra, dict) else None
+
+
 def _links_in(extra: Mapping[str, Any], number: int) -> Iterator[Link]:
     if name := _text(extra.get("bookmark_link")):
         yield Link(number, "checkpoint", name)

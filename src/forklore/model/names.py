@@ -25,6 +25,7 @@ _OLD_PREFIX = {kind: re.compile(rf"\A{title} #[0-9]+ - (?=.)", re.DOTALL) for ki
 _OLD_BRANCH = re.compile(r"\ABranch #([0-9]{1,9}) - [0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
 _STAMP = re.compile(r" - [0-9]{4}-[0-9]{1,2}-[0-9]{1,2} ?@ ?[0-9]{1,2}h[0-9a-z ]*\Z")
 _INHERITED_MARK = re.compile("|".join(_CLONE_MARKS.values()))
+_FIELD = re.compile(r"\{[^{}]*\}")
 _TEMPLATE_HOLE = re.compile(r"\{parent\}|\{n\}")
 
 
@@ -42,6 +43,15 @@ class NameTemplates:
 
 
 _DEFAULT_TEMPLATES = NameTemplates()
+
+
+def fault_of_template(template: str) -> str | None:
+    """Return why a template is none, in a sentence: an unknown field, or a character that no file's name can have."""
+    for field in _FIELD.findall(template):
+        if not _TEMPLATE_HOLE.fullmatch(field):
+            return f"{field!r} in a name is nothing that could be filled in."
+    forbidden = _FORBIDDEN.search(template)
+    return f"A name cannot have {forbidden[0]!r} in it." if forbidden else None
 
 
 def sanitise(name: str) -> str:

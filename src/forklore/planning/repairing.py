@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from forklore.channels.checkpoint_map import MAP_PATH, STATE_KEY, read_map
+from forklore.channels.cut import Parent
 from forklore.channels.identity import KEY as IDENTITY_KEY
 from forklore.channels.identity import own_identity
 from forklore.channels.lorebook import book_from_snapshot, empty_book
 from forklore.channels.opened import Opened, snapshot_of, stale_operations
 from forklore.channels.registry import rebuilt
 from forklore.channels.running_recap import KEY as RUNNING_KEY
+from forklore.channels.running_recap import own_versions
 from forklore.channels.scenes import scene_start
 from forklore.formats.chat_facts import links_of
 from forklore.formats.chat_jsonl import Chat
@@ -32,6 +34,7 @@ from forklore.model.plan import (
     RestoreFile,
 )
 from forklore.planning.cancelling import cancellation
+from forklore.planning.fork import inside_metadata
 from forklore.planning.swipe import shown_again
 from forklore.planning.undo import links_taken_out
 
@@ -182,6 +185,11 @@ def _set_back(mending: Mending) -> Changes:
 
 def _take_over(mending: Mending) -> Changes:
     yield _edited(mending, _put(RUNNING_KEY, "chat_id", value=mending.opened.name))
+
+
+def _keep_own_versions(mending: Mending) -> Changes:
+    edits = own_versions(Parent(mending.chat, None), mending.opened.name, mending.opened.last)
+    yield _edited(mending, *(inside_metadata(edit) for edit in edits))
 
 
 # --- the lorebook's inside ----------------------------------------------------------------------------------------
@@ -338,6 +346,10 @@ REPAIRS: dict[str, tuple[str, Callable[[Mending], Changes]]] = {
     "put-back": ("Put the recorded version of the running recap back", _put_back),
     "set-back": ("Set the running recap to the recorded version", _set_back),
     "take-over": ("Let this chat own its running recap", _take_over),
+    "keep-own-versions": (
+        "Let this chat own its running recap, without the versions that tell of messages it does not have",
+        _keep_own_versions,
+    ),
     "cancel-operations": ("Cancel the operations that are not about this timeline", _cancel_operations),
     "rebuild-lines": ("Rebuild the registry lines from the entries", _rebuild_lines),
     "show-last-scene": ("Show the messages of the last scene to the model again", _show_last_scene),

@@ -9,8 +9,8 @@ from typing import Any
 from forklore.errors import ForkloreError, Kind
 from forklore.formats.chat_facts import links_of
 from forklore.formats.chat_jsonl import Chat
-from forklore.formats.json_edit import value_text
-from forklore.formats.json_text import encode, parse, same_value
+from forklore.formats.json_edit import apply_edits, value_text
+from forklore.formats.json_text import encode, parse, same_value, to_bytes, to_text
 from forklore.model.plan import (
     HEADER,
     Change,
@@ -103,6 +103,18 @@ def is_book(path: str) -> bool:
 def inverse_edits(change: Mapping[str, Any]) -> tuple[LineEdit, ...]:
     """Return the edits that take a logged edit back."""
     return tuple(LineEdit.from_json(edit) for edit in change.get("inverse", ()))
+
+
+def taken_back(data: bytes, inverse: Sequence[LineEdit]) -> bytes:
+    """Return a file's bytes with edits taken back; raises ``NotJson``, and ``IndexError`` for a line that is gone."""
+    chat = Chat.from_bytes(data)
+    for line in sorted(
+        {each.line for each in inverse}, key=lambda line: HEADER if line is None else line, reverse=True
+    ):
+        start, end = (0, len(data)) if line is None else chat.span(line)
+        edited = apply_edits(to_text(data[start:end]), [each.edit for each in inverse if each.line == line])
+        data = data[:start] + to_bytes(edited.text) + data[end:]  # from the last line on: those before stay in place
+    return data
 
 
 def inverse_link_edits(

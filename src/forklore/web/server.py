@@ -161,7 +161,8 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        raise PortTaken(f"The service cannot listen on {host} port {port} ({error.strerror or error}).") from error
+        reason = (error.strerror or str(error)).partition(" (while")[0]  # Python adds what was attempted, which we say
+        raise PortTaken(f"The service cannot listen on {host} port {port}: {reason}.") from error
     except OverflowError as error:
         raise BadRequest(f"{port} is not a port.") from error
 

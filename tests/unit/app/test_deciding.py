@@ -57,20 +57,20 @@ def test_what_is_changed_is_written_and_nothing_else(root: Path) -> None:
 
     shown = workspace.change_settings(
         policy="strict",
-        names={"branch": "{parent} / {n}"},
+        names={"branch": "{parent} ~ {n}"},
         requirements={"NO_SCENE_BREAK": "warn"},
         shared_books=["Lore"],
     )
 
     assert stored(root) == {
         "policy": "strict",
-        "names": {"branch": "{parent} / {n}"},
+        "names": {"branch": "{parent} ~ {n}"},
         "requirements": {"NO_SCENE_BREAK": "warn"},
         "shared_books": ["Lore"],
     }
     assert shown == open_at(root).settings().__class__(
         "strict",
-        {"checkpoint": "{parent} - Checkpoint #{n}", "branch": "{parent} / {n}"},
+        {"checkpoint": "{parent} - Checkpoint #{n}", "branch": "{parent} ~ {n}"},
         {"NO_SCENE_BREAK": "warn"},
         ("Lore",),
         ("Lore", "Other"),
@@ -85,6 +85,48 @@ def test_what_is_not_given_stays_and_none_is_the_usual_again(root: Path) -> None
     workspace.change_settings(names={"branch": None}, requirements={"NO_LOREBOOK": None, "HISTORY_HIDDEN": "block"})
 
     assert stored(root) == {"names": {"checkpoint": "C"}, "requirements": {"HISTORY_HIDDEN": "block"}}
+
+
+@pytest.mark.parametrize(
+    "template, says",
+    [
+        ("{parent} - {date}", "'{date}'"),
+        ("{parent} - {N}", "'{N}'"),
+        ("{}", "'{}'"),
+        ("Saves/{n}", "'/'"),
+        ("{parent}\\{n}", r"'\\\\'"),
+        ("{parent}: {n}", "':'"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["checkpoint", "branch"])
+def test_a_name_template_that_cannot_be_filled_in_or_be_a_file_is_refused(
+    kind: str, template: str, says: str, root: Path
+) -> None:
+    with pytest.raises(BadRequest, match=says) as refused:
+        open_at(root).change_settings(names={kind: template})
+
+    assert "{parent}" in refused.value.action
+    assert not (root / ".forklore/settings.json").exists()
+
+
+def test_a_name_template_without_a_number_gets_one_so_that_names_differ(root: Path) -> None:
+    open_at(root).change_settings(names={"checkpoint": "{parent} {saved"})
+    workspace = open_at(root)
+    (chat,) = (story.main for story in workspace.stories().stories)
+
+    made = [workspace.checkpoint(chat).chat for _ in range(2)]
+
+    assert made == [f"{chat} {{saved #1", f"{chat} {{saved #2"]
+
+
+def test_a_name_template_that_was_stored_before_hinders_no_other_change(root: Path) -> None:
+    path = root / ".forklore/settings.json"
+    path.parent.mkdir()
+    path.write_text('{"names":{"branch":"{parent}/{n}"}}', encoding="utf-8")
+
+    open_at(root).change_settings(policy="strict", names={"checkpoint": "C {n}"})
+
+    assert stored(root)["names"] == {"branch": "{parent}/{n}", "checkpoint": "C {n}"}
 
 
 def test_unknown_keys_and_the_layout_of_the_file_survive(root: Path) -> None:

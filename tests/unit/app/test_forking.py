@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import forklore
+from forklore.app import forking
 from forklore.app.forking import GroupMissing, NameInvalid
 from forklore.app.forklore import Forklore
 from forklore.app.progress import Silent
@@ -37,6 +38,48 @@ def tale(root: Path, *messages: Json, chat: str = "Tale", book: str | None = "Lo
 
 def names(made: ForkMade) -> tuple[str, str | None]:
     return made.chat.partition("/")[2], made.lorebook
+
+
+class TestTheFlag:
+    @pytest.mark.parametrize("large", [False, True])
+    def test_says_whose_place_the_second_checkpoint_takes(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, large: bool
+    ) -> None:
+        if large:
+            monkeypatch.setattr(forking, "_LARGE", 0)
+        workspace = tale(tmp_path)
+        first = workspace.checkpoint("Mira/Tale", name="First: calm")
+        planned = workspace.plan("checkpoint", "Mira/Tale")
+        checked = workspace.check("Mira/Tale")
+
+        second = workspace.checkpoint("Mira/Tale")
+
+        assert first.warnings == ()
+        for told in (planned.report.warnings, checked.warnings, second.warnings):
+            assert [finding.code for finding in told] == ["CHECKPOINT_REPLACED"]
+        assert workspace.branch("Mira/Tale").warnings == ()
+        assert len(workspace.tree("Mira/Tale").timelines) == 4
+
+    def test_is_free_when_its_checkpoint_is_gone(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path, stories.message("Hello.", extra={"bookmark_link": "../Tale"}))
+
+        assert workspace.checkpoint("Mira/Tale").warnings == ()
+
+
+def test_a_hidden_history_is_advised_to_be_repaired_once_the_fork_is_there(tmp_path: Path) -> None:
+    workspace = tale(tmp_path, stories.message("Hello.", is_system=True))
+    (planned,) = workspace.plan("checkpoint", "Mira/Tale", name="Fork").report.warnings
+
+    (made,) = workspace.checkpoint("Mira/Tale", name="Fork").warnings
+
+    assert (planned.code, planned.action, planned.repairs) == (
+        "HISTORY_HIDDEN",
+        "Make the fork with --show-last-scene",
+        (),
+    )
+    assert (made.code, made.message, made.repairs) == (planned.code, planned.message, ("show-last-scene",))
+    assert '`forklore repair "Mira/Fork" HISTORY_HIDDEN --with show-last-scene`' in made.action
+    workspace.repair("Mira/Fork", made.code, repair=made.repairs[0])
 
 
 class TestNames:

@@ -148,7 +148,7 @@ def test_isolating_twice_changes_nothing_and_says_so(sample: Callable[[str], Pat
 
     assert (again.outcome, again.operation, again.lorebook) == ("already", None, first.lorebook)
     assert again.original_lorebook == first.original_lorebook
-    assert workspace.plan_isolation(BRANCH).to_json() == {"plan": []}
+    assert workspace.plan_isolation(BRANCH).to_json() == {**again.to_json(), "plan": []}
     assert (read_workspace(root), workspace.log().operations) == (before, log)
 
 

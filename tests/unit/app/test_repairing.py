@@ -338,6 +338,29 @@ class TestInsideTheBook:
         opened.undo(made.operation)
         assert read_workspace(tmp_path) == before
 
+    @pytest.mark.parametrize("on_purpose", [False, True])
+    @pytest.mark.parametrize("parent", ["Tale", None])
+    def test_operations_in_a_shared_book_may_be_of_the_other_chat(
+        self, tmp_path: Path, parent: str | None, *, on_purpose: bool
+    ) -> None:
+        waiting = stories.queue([stories.operation(1, params={"index": 4})])
+        books = {"Lore": stories.lorebook([waiting])}
+        files = stories.solo_files("Tale", {"world_info": "Lore"}, stories.conversation(5), books=books)
+        write_workspace(tmp_path, files)
+        metadata = {"world_info": "Lore", **({"main_chat": parent} if parent else {})}
+        other = stories.solo_files("Other", metadata, stories.conversation(3), books={})
+        write_workspace(tmp_path, other)
+        opened = forklore.open(tmp_path)
+        if on_purpose:
+            opened.isolate("Mira/Other", share=True)
+
+        found = codes(opened.verify("Mira/Other"))
+
+        assert "QUEUE_STALE" not in found
+        with pytest.raises(BadRequest, match="no finding"):
+            opened.repair("Mira/Other", "QUEUE_STALE", repair="cancel-operations")
+        assert [each.status for each in opened.queue(MAIN).operations] == ["pending"]
+
     def test_registry_lines_are_rebuilt_from_the_entries(self, tmp_path: Path) -> None:
         lines = [
             stories.registry_line(3, "character-Mara", aliases=["M"], synopsis="cooks"),
@@ -453,9 +476,40 @@ class TestNothingIsGuessed:
         (foreign,) = (f for f in opened.verify("Mira/Native").findings if f.code == "RUNNING_RECAP_FOREIGN")
         fixed = opened.doctor(fix=True).fixed
 
-        assert "Version" in foreign.details
-        assert foreign.repairs == ("isolate",)
+        assert foreign.details.endswith(" Version 2 tells of messages that are not in this timeline.")
+        assert foreign.repairs == ("isolate", "keep-own-versions")
         assert fixed == ()
+
+    def test_of_a_book_shared_on_purpose_the_recap_still_can_be_cut(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        native_fork(tmp_path, "Native", "Tale")
+        opened.isolate("Mira/Native", share=True)
+        before = read_workspace(tmp_path)
+        (foreign,) = opened.verify("Mira/Native").findings
+        assert (foreign.code, foreign.repairs) == ("RUNNING_RECAP_FOREIGN", ("keep-own-versions",))
+        assert "solate" not in foreign.action
+        assert opened.doctor(fix=True).fixed == ()
+
+        opened.repair("Mira/Native", "RUNNING_RECAP_FOREIGN", repair="keep-own-versions")
+
+        assert opened.doctor().ok
+        kept = header(tmp_path, "Native")["auto_recap_running_scene_recaps"]
+        assert (kept["chat_id"], kept["current_version"]) == ("Native", 1)
+        assert [version["content"] for version in kept["versions"]] == ["one"]
+        assert len(header(tmp_path, "Tale")["auto_recap_running_scene_recaps"]["versions"]) == 2
+        opened.undo()
+        assert read_workspace(tmp_path) == before
+
+    def test_a_recap_of_another_chat_without_its_future_is_taken_over_also_when_the_book_is_shared(
+        self, tmp_path: Path
+    ) -> None:
+        opened = workspace(tmp_path)
+        native_fork(tmp_path, "Native", "Tale", **stories.running_recap("Tale", [stories.recap_version(1, 1)], 1))
+        opened.isolate("Mira/Native", share=True)
+
+        opened.repair("Mira/Native", "RUNNING_RECAP_FOREIGN", repair="take-over")
+
+        assert opened.doctor().ok
 
     def test_a_fork_of_a_deleted_fork_is_not_taken_for_it(self, tmp_path: Path) -> None:
         opened = workspace(tmp_path)

@@ -237,6 +237,42 @@ class TestRefusals:
         assert refused.value.code == "UNDO_REFUSED"
         assert read_workspace(workspace.root) == before
 
+    @pytest.mark.parametrize("later", ["repair", "branch"])
+    def test_a_fork_that_only_we_have_changed_names_the_operation_to_undo_first(
+        self, later: str, tmp_path: Path
+    ) -> None:
+        workspace = tale(tmp_path, *(stories.message(f"Turn {n}.", is_system=True) for n in range(4)))
+        before = read_workspace(tmp_path)
+        made = workspace.checkpoint("Mira/Tale", name="Fork")
+        if later == "repair":
+            changed = workspace.repair(made.chat, "HISTORY_HIDDEN", repair="show-last-scene").operation
+            last = workspace.checkpoint(made.chat, name="Child").operation
+        else:
+            changed = workspace.checkpoint(made.chat, name="Child").operation
+            last = workspace.branch(made.chat).operation
+
+        with pytest.raises(UndoRefused, match=f"'Fork.jsonl' was changed since, with the .* {last}") as refused:
+            workspace.undo(made.operation)
+
+        assert f"forklore undo {last}" in refused.value.action
+        workspace.undo(last)
+        with pytest.raises(UndoRefused, match=str(changed)):
+            workspace.undo(made.operation)
+        workspace.undo(changed)
+        workspace.undo(made.operation)
+        assert read_workspace(tmp_path) == before
+
+    def test_a_fork_that_others_have_changed_besides_us_has_gone_on(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path, *(stories.message(f"Turn {n}.", is_system=True) for n in range(4)))
+        made = workspace.checkpoint("Mira/Tale", name="Fork")
+        workspace.repair(made.chat, "HISTORY_HIDDEN", repair="show-last-scene")
+        fork = OpenChat(tmp_path, made.chat)
+        fork.say("And then")
+        fork.write()
+
+        with pytest.raises(UndoRefused, match="has gone on since the checkpoint was made"):
+            workspace.undo(made.operation)
+
     def test_a_fork_whose_book_has_gone_on_stays(self, opened: Opened) -> None:
         workspace = opened("hollow_quay_clean")
         made = workspace.checkpoint(MAREN)

@@ -261,6 +261,39 @@ class TestTheScene:
         assert check(subject(origin), STRICT).warnings == ()
 
 
+class TestTheFlag:
+    @staticmethod
+    def origin(extra: object) -> Parent:
+        return parent({}, [*conversation(1), message("Turn 1.", extra=extra)])
+
+    def test_of_an_earlier_checkpoint_goes_to_the_new_one_with_a_warning(self) -> None:
+        origin = self.origin({"bookmark_link": "Before the storm"})
+
+        found = check(subject(origin, has_chat="Before the storm".__eq__), STRICT).warnings
+
+        assert codes(found) == ["CHECKPOINT_REPLACED"]
+        assert "'Before the storm'" in found[0].message
+
+    @pytest.mark.parametrize("extra", [{}, None, {"bookmark_link": ""}, {"bookmark_link": 1}, {"branches": ["There"]}])
+    def test_of_nobody_is_free(self, extra: object) -> None:
+        assert check(subject(self.origin(extra), has_chat=lambda _: True), STRICT).warnings == ()
+
+    def test_that_leads_nowhere_is_free(self) -> None:
+        origin = self.origin({"bookmark_link": "Gone"})
+
+        assert check(subject(origin, has_chat=lambda _: False), STRICT).warnings == ()
+
+    def test_stays_when_a_branch_is_made(self) -> None:
+        origin = self.origin({"bookmark_link": "There"})
+
+        assert check(subject(origin, kind="branch", has_chat=lambda _: True), STRICT).warnings == ()
+
+    def test_of_another_message_is_none_of_its_business(self) -> None:
+        origin = self.origin({"bookmark_link": "There"})
+
+        assert check(subject(origin, 0, has_chat=lambda _: True), STRICT).warnings == ()
+
+
 class TestDamage:
     @pytest.mark.req(44)
     def test_a_chat_that_cannot_be_read_blocks_and_nothing_else_is_asked(self) -> None:

@@ -94,6 +94,7 @@ def readiness(read: Reading, means: Means) -> ReadinessOfTimeline:
         book_missing=read.book_missing,
         book_damage=read.book_damage,
         also_active=active,
+        has_chat=lambda name: means.workspace.has_beside(read.address, name),
     )
     try:
         group_path(read, means.workspace)

@@ -34,11 +34,11 @@ def isolate(invocation: Invocation, *, chat: str | None, everyone: bool, share: 
         return _all(invocation, chat, share=share, dry_run=dry_run)
     if chat is None:
         raise BadRequest("Which chat is to be isolated?", action="Name it, or isolate all that share with --all.")
-    invocation.making = "lorebook of its own"
+    invocation.making = "a lorebook of its own"
     forklore = invocation.open()
     if dry_run:
         planned = forklore.plan_isolation(chat, share=share)
-        return Answer(planned, lambda: render.dry_run(planned))
+        return Answer(planned, lambda: render.isolation_planned(planned))
     done = forklore.isolate(chat, share=share)
     return Answer(done, lambda: render.isolated(done))
 
