@@ -3,6 +3,7 @@
  * @module
  */
 import { h } from "./dom.js";
+import { onceBack } from "./events.js";
 import { icon } from "./icons.js";
 import { problemWords } from "./notices.js";
 import { button, codeWords } from "./parts.js";
@@ -90,14 +91,14 @@ export function reasons(findings) {
 }
 
 /**
- * A view that could not be shown.
+ * A view that could not be shown. Where only the service was missing, it is tried again by itself.
  * @param {Problem} problem
  * @param {() => void} again
  * @returns {HTMLElement}
  */
 export function problemPart(problem, again) {
   const [title, action] = problemWords(problem);
-  return h(
+  const part = h(
     "div",
     { class: "emptiness trouble", role: "alert" },
     icon("warning"),
@@ -113,4 +114,6 @@ export function problemPart(problem, again) {
       button(t("again"), again, { icon: "refresh" }),
     ),
   );
+  if (problem.offline) onceBack(() => part.isConnected && again());
+  return part;
 }

@@ -5,7 +5,7 @@
 import { change, look, problemOf } from "../api.js";
 import { openDialog } from "../dialog.js";
 import { fill, h, name } from "../dom.js";
-import { on } from "../events.js";
+import { on, onceBack } from "../events.js";
 import { parts } from "../format.js";
 import { icon } from "../icons.js";
 import { startJob, stepList } from "../job.js";
@@ -93,6 +93,7 @@ export function openForkDialog({ chat, kind, at }) {
       fill(outcome, refusal(problem, wish.kind));
       dialog.element.classList.toggle("blocked", blocking(problem).length > 0);
       offerWaiting(problem);
+      if (problem.offline) onceBack(() => outcome.isConnected && void preview());
     }
   }
 
