@@ -81,6 +81,24 @@ def test_a_message_where_a_fork_can_be_made_says_so(clean: Visit) -> None:
     expect(tab.see(".message[data-index='68'] .fork-ready")).to_have_accessible_name("Create checkpoint (ready ✓)")
 
 
+def test_here_is_the_message_that_the_button_names(clean: Visit) -> None:
+    tab = clean().go("timeline", MAREN)
+    tab.see(".message[data-index='68'] .message-text")
+    button, where = tab.see(".head-actions > .button"), tab.page.get_by_role("spinbutton", name="Go to message")
+    expect(button).to_have_text("Make a checkpoint here (#68)")
+    where.fill("20")
+    where.press("Enter")
+    expect(button).to_have_text("Make a checkpoint here (#20)")
+    tab.page.locator(".feed").hover()
+    tab.page.mouse.wheel(0, 1500)
+    expect(button).not_to_have_text("Make a checkpoint here (#20)")
+    number = (button.text_content() or "").rpartition("#")[2].rstrip(")")
+    assert where.get_attribute("placeholder") == number
+    button.click()
+
+    expect(tab.page.get_by_label("At message", exact=True)).to_have_value(number)
+
+
 def test_scene_breaks_have_names_and_are_one_jump_away(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN, "scenes")
     tab.see(".scene-jump", "The Drowned Stair 22-31").click()

@@ -21,7 +21,6 @@ import { previewPart } from "./preview.js";
 
 /** @typedef {import("../api.js").Problem} Problem */
 /** @typedef {import("../types.js").Fork} Fork */
-/** @typedef {import("../types.js").Message} Message */
 /** @typedef {import("../types.js").Preview} Preview */
 /** @typedef {import("../types.js").Queue} Queue */
 /** @typedef {import("./fork_form.js").Wish} Wish */
@@ -30,7 +29,7 @@ const LONGEST_WAIT = 3600;
 const LOOK_EVERY = 1000;
 
 /**
- * @param {{chat: string, kind: "checkpoint" | "branch", at?: number, message?: Message}} start
+ * @param {{chat: string, kind: "checkpoint" | "branch", at?: number}} start
  */
 export function openForkDialog({ chat, kind, at }) {
   /** @type {(() => void) | null} what closing means while something is going on */
