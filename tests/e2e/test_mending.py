@@ -233,6 +233,20 @@ def test_what_was_undone_can_be_done_again(clean: Visit) -> None:
     assert is_there(tab, "Maren Tolliver/First")
 
 
+def test_the_history_says_what_was_undone_and_what_was_done_again(clean: Visit) -> None:
+    tab = clean()
+    tab.api("POST", "checkpoint", {"chat": MAREN, "name": "First"})
+    undone = tab.api("POST", "undo", {})["operation"]
+    tab.go("log")
+    expect(tab.see(f".log-item[data-operation='{undone}']")).to_contain_text("Undone: Checkpoint First")
+    again = tab.api("POST", "undo", {"operation": undone})["operation"]
+
+    row = tab.see(f".log-item[data-operation='{again}']", "Done again: Checkpoint First")
+    row.get_by_role("button", name=re.compile("^Undo")).click()
+    tab.see(".notice", "Undone")
+    assert not is_there(tab, "Maren Tolliver/First")
+
+
 def test_a_history_without_operations_says_so(clean: Visit) -> None:
     clean().go("log").see(".emptiness", "Nothing was changed yet")
 
