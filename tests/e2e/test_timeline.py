@@ -114,6 +114,16 @@ def test_the_recap_tells_what_was_known_at_a_message(clean: Visit) -> None:
     expect(tab.see(".recap")).to_contain_text("version 2")
 
 
+def test_the_recap_of_the_last_scene_is_told_in_words(clean: Visit) -> None:
+    tab = clean().go("timeline", MAREN, 42)
+    tab.see(".message[data-index='42']").get_by_role("button", name="What the recap says at message 42").click()
+    scene = tab.see(".recap section", "Last scene")
+
+    expect(scene.locator("li", has_text="[Pim] child rumour-seller")).to_be_visible()
+    expect(scene).to_contain_text("Open questions")
+    expect(scene).not_to_contain_text("stage1")
+
+
 def test_a_message_links_to_the_forks_that_left_there(maren: Visit) -> None:
     tab = maren().go("timeline", MAREN, 31)
     tab.see(".message[data-index='31'] .message-links a", "The key in hand").click()
