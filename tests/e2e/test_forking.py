@@ -221,6 +221,7 @@ def test_a_refusal_says_every_reason_and_what_to_do(busy: Visit) -> None:
     expect(refusal).to_contain_text("The following requirements must be met:")
     expect(refusal.locator("ol > li")).to_contain_text(["Cannot create checkpoint: 4 operations in queue."])
     expect(refusal).to_contain_text("Wait for all operations to complete")
+    expect(refusal).to_contain_text("“Create when ready”")
     assert len(chats(tab)) == 1
 
 

@@ -78,6 +78,7 @@ def test_a_fork_that_cannot_be_isolated_is_named_with_the_reason_before_anything
     tab.press("Isolate all…")
 
     expect(tab.see("dialog .refusal")).to_contain_text("QUEUE_NOT_EMPTY")
+    expect(tab.see("dialog .refusal")).not_to_contain_text("Create when ready")
     expect(tab.button(re.compile("^Isolate"), "dialog")).to_have_count(0)
 
 

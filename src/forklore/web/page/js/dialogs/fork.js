@@ -236,7 +236,7 @@ function refusal(problem, kind) {
     { class: "refusal" },
     h("h3", null, t(`fork.cannot.${kind}`)),
     blocks.length
-      ? [h("p", null, t("fork.requirements")), reasons(blocks)]
+      ? [h("p", null, t("fork.requirements")), reasons(blocks), onlyQueue(problem) ? h("p", null, t("fork.when_ready.text")) : null]
       : [h("p", { class: "finding-title" }, title), action ? h("p", { class: "finding-action" }, h("span", { aria: { hidden: true } }, "→ "), action) : null],
   );
 }
