@@ -74,6 +74,19 @@ def test_a_preview_says_what_is_kept_left_out_and_carried(clean: Visit) -> None:
     assert chats(tab) == {MAREN.split("/")[1]}
 
 
+def test_what_came_from_the_present_and_what_was_left_out_is_told_of_a_fork_that_is_made(clean: Visit) -> None:
+    tab = clean().go("timeline", MAREN, 42)
+    tab.press("Make a checkpoint here")
+    tab.see(".preview")
+    tab.press("Create checkpoint", "dialog")
+    tab.see(".dialog-title", "Checkpoint created")
+    tab.see("dialog summary", "taken from the present").click()
+    tab.see("dialog li", "Mark that the chat was edited")
+    tab.see("dialog summary", "left out").click()
+
+    expect(tab.page.locator("dialog .more[open]").last.locator("li")).not_to_have_count(0)
+
+
 def test_a_typed_name_is_the_name_of_the_checkpoint(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN)
     tab.press("Make a checkpoint here")

@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 import { onceBack } from "./events.js";
 import { icon } from "./icons.js";
 import { problemWords } from "./notices.js";
-import { button, codeWords } from "./parts.js";
+import { button, codeWords, queueWords } from "./parts.js";
 import { link } from "./router.js";
 import { said, translated } from "./said.js";
 import { known, language, t } from "./strings.js";
@@ -40,7 +40,8 @@ export function findingAction(finding) {
  */
 function findingDetails(finding) {
   const told = findingTitle(finding) === finding.message || translated(finding.message) !== null;
-  return [told ? "" : finding.message, said(finding.details)].filter(Boolean).join("\n");
+  const details = finding.code === "QUEUE_NOT_EMPTY" ? finding.details.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, queueWords) : said(finding.details);
+  return [told ? "" : finding.message, details].filter(Boolean).join("\n");
 }
 
 /**

@@ -17,7 +17,7 @@ import { go } from "../router.js";
 import { number, t } from "../strings.js";
 import { undo, undoAction } from "../undo.js";
 import { forkForm } from "./fork_form.js";
-import { previewPart } from "./preview.js";
+import { carriedParts, previewPart } from "./preview.js";
 
 /** @typedef {import("../api.js").Problem} Problem */
 /** @typedef {import("../types.js").Fork} Fork */
@@ -159,6 +159,7 @@ export function openForkDialog({ chat, kind, at }) {
         [t("details.entries"), made.lorebook ? `${number(made.entries)} · ${t(`source.${made.lorebook_source}`)}` : null],
       ]),
       ...made.warnings.map((warning) => (warning.code === "HISTORY_HIDDEN" ? hiddenPart(made) : findingPart(warning))),
+      ...carriedParts("fork.done", made),
       steps,
     );
     fill(
