@@ -58,6 +58,8 @@ def test_the_steps_of_a_fork_are_told_as_they_happen(clean: Visit) -> None:
     tab.see(".step.done", "Validating requirements")
     tab.see(".note-good", "Message is a scene break")
     tab.see(".note-good", re.compile(r"Running recap version: 3"))
+    tab.see(".dialog-title", "Checkpoint created")
+    expect(tab.page.locator(".steps-place [role=status]")).to_have_text("Checkpoint created")
 
 
 def test_a_preview_says_what_is_kept_left_out_and_carried(clean: Visit) -> None:
@@ -206,6 +208,10 @@ def test_a_fork_whose_messages_are_hidden_can_show_them_afterwards(clean: Visit)
     tab.press("Show the last scene to the model", "dialog")
 
     tab.see(".notice", "Repaired")
+    expect(tab.page.locator("dialog").get_by_role("button", name="Undo")).to_have_count(1)
+    tab.press("Undo", "dialog")
+    expect(tab.page.locator("dialog[open]")).to_have_count(0)
+    assert len(chats(tab)) == 1
 
 
 def test_a_branch_goes_on_from_another_swipe(visit: Visit, tmp_path: Path) -> None:

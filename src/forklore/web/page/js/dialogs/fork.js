@@ -142,7 +142,9 @@ export function openForkDialog({ chat, kind, at }) {
   function drawDone(made, steps) {
     const shown = parts(made.chat).name;
     let undone = false;
-    const tell = () => undone || told(t(`fork.done.${made.kind}`, { name: shown }), "", [undoAction(made.operation)]);
+    /** @type {string[]} what was done to it here, and has to be undone before it */
+    const later = [];
+    const tell = () => undone || told(t(`fork.done.${made.kind}`, { name: shown }), "", [undoAction(made.operation, later)]);
     if (signal.aborted) return void tell();
     signal.addEventListener("abort", tell); // as long as the dialog is open it says all that itself
     dialog.retitle(t(`fork.done.title.${made.kind}`));
@@ -158,14 +160,14 @@ export function openForkDialog({ chat, kind, at }) {
         [t("word.lorebook"), made.lorebook ? name(made.lorebook) : t("lane.no_book")],
         [t("details.entries"), made.lorebook ? `${number(made.entries)} · ${t(`source.${made.lorebook_source}`)}` : null],
       ]),
-      ...made.warnings.map((warning) => (warning.code === "HISTORY_HIDDEN" ? hiddenPart(made) : findingPart(warning))),
+      ...made.warnings.map((warning) => (warning.code === "HISTORY_HIDDEN" ? hiddenPart(made, later) : findingPart(warning))),
       ...carriedParts("fork.done", made),
       steps,
     );
     fill(
       dialog.foot,
       button(t("undo"), async () => {
-        undone = await undo(made.operation);
+        undone = await undo(made.operation, { later });
         if (undone) dialog.close();
       }, { icon: "undo" }),
       button(t("close"), dialog.close),
@@ -245,15 +247,18 @@ function refusal(problem, kind) {
 /**
  * The model sees none of the fork's messages; that can still be changed.
  * @param {Fork} made
+ * @param {string[]} later where the operation that changes it is noted
  * @returns {HTMLElement}
  */
-function hiddenPart(made) {
+function hiddenPart(made, later) {
   const place = h("div", { class: "callout callout-warn" });
   const show = async () => {
     try {
-      const shown = await change("repair", { chat: made.chat, code: "HISTORY_HIDDEN", with: "show-last-scene" });
+      /** @type {import("../types.js").Repairs} */
+      const repaired = await change("repair", { chat: made.chat, code: "HISTORY_HIDDEN", with: "show-last-scene" });
       place.remove();
-      told(t("repair.done"), t("repair.show-last-scene"), shown.operation ? [undoAction(shown.operation)] : []);
+      if (repaired.operation) later.push(repaired.operation);
+      told(t("repair.done"), t("repair.show-last-scene")); // the “Undo” of the fork takes this back too
     } catch (error) {
       refused(problemOf(error));
     }
