@@ -150,6 +150,14 @@ def test_the_doctor_mends_what_is_safe_and_tells_what_it_mended(clean: Visit) ->
     expect(tab.page.locator(".finding", has_text="CHAT_RENAMED")).to_have_count(0)
 
 
+def test_mending_what_is_safe_is_offered_only_where_something_is(maren: Visit) -> None:
+    tab = maren().go("doctor")
+    tab.press("Examine everything")
+
+    tab.see(".doctor-sum", "Nothing here can be mended without your choice")
+    expect(tab.button("Mend what is safe")).to_have_count(0)
+
+
 @pytest.mark.slow
 def test_an_examination_tells_how_far_it_is_and_can_be_cancelled(visit: Visit, tmp_path: Path) -> None:
     tab = visit(much_to_examine(tmp_path / "w")).go("doctor")
