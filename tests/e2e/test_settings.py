@@ -54,6 +54,31 @@ def test_names_of_new_forks_follow_the_template(clean: Visit) -> None:
     tab.see(".preview", "Saved 1 of Maren Tolliver")
 
 
+def test_an_empty_template_is_the_usual_one_again(clean: Visit) -> None:
+    tab = clean().go("settings")
+    field = tab.page.get_by_label("Checkpoint", exact=True)
+    usual = field.input_value()
+    field.fill("Saved {n}")
+    tab.press("Save")
+    tab.see(".notice", "Saved")
+    field.fill("")
+    tab.press("Save")
+
+    expect(field).to_have_value(usual)
+    assert "checkpoint" not in stored(tab).get("names", {})
+
+
+def test_a_lorebook_that_is_not_there_cannot_be_shared_and_the_refusal_says_what_to_do(clean: Visit) -> None:
+    tab = clean().go("settings")
+    tab.page.get_by_label("Name of a lorebook").fill("Nowhere")
+    tab.press("Add")
+
+    notice = tab.see(".notice-bad", "There is no lorebook 'Nowhere'.")
+    expect(notice).to_contain_text("Give the name of a lorebook as it is.")
+
+
+
+
 def test_a_book_can_be_shared_on_purpose_and_no_longer(maren: Visit) -> None:
     tab = maren().go("settings")
     book = "z-AutoLB-Maren Tolliver-Maren Tolliver - 2025-11-02@19h14m08s"

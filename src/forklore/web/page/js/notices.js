@@ -120,7 +120,9 @@ export function refused(problem) {
 export function problemWords(problem) {
   if (problem.offline) return [t("problem.OFFLINE"), t("problem.OFFLINE.action")];
   const title = known(`problem.${problem.code}`) ? t(`problem.${problem.code}`) : said(problem.detail) || t("problem.unknown");
-  const action = known(`problem.${problem.code}.action`) ? t(`problem.${problem.code}.action`) : said(problem.action);
+  // Of a bad request the service says what is to be done, or how the command line is used.
+  const theirs = problem.code === "BAD_REQUEST" && problem.action && !problem.action.includes("--help");
+  const action = known(`problem.${problem.code}.action`) && !theirs ? t(`problem.${problem.code}.action`) : said(problem.action);
   return [title, action];
 }
 
