@@ -3,7 +3,7 @@
 import json
 import re
 
-from tests.e2e.browsing import MAREN, Tab, Visit, expect
+from tests.e2e.browsing import MAREN, PHONE, Tab, Visit, expect
 
 
 def stored(tab: Tab) -> dict[str, object]:
@@ -77,6 +77,18 @@ def test_a_lorebook_that_is_not_there_cannot_be_shared_and_the_refusal_says_what
     expect(notice).to_contain_text("Give the name of a lorebook as it is.")
 
 
+def test_at_most_two_notices_are_shown_and_the_newest_stays(maren: Visit) -> None:
+    tab = maren(viewport=PHONE).go("settings")
+    tab.press("Save")
+    tab.see(".notice", "Saved")
+    tab.page.get_by_label("Name of a lorebook").fill("Nowhere")
+    tab.press("Add")
+    tab.see(".notice-bad")
+    for policy in ("Strict", "Standard"):
+        tab.page.get_by_role("radio", name=policy).check()
+    expect(tab.page.locator(".notice-good")).to_have_count(2)
+
+    expect(tab.page.locator(".notice")).to_have_count(2)
 
 
 def test_a_book_can_be_shared_on_purpose_and_no_longer(maren: Visit) -> None:

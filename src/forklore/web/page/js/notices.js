@@ -12,10 +12,12 @@ import { known, t } from "./strings.js";
 
 const STAYS = 7000;
 const STAYS_WITH_ACTION = 20_000;
-const MOST = 3;
+const MOST = 2;
 
 const calm = h("div", { class: "notices-calm", role: "status", aria: { live: "polite" } });
 const urgent = h("div", { class: "notices-urgent", role: "alert" });
+/** @type {HTMLElement[]} those that are shown, oldest first */
+let shown = [];
 
 /** @returns {HTMLElement} the place of the notices */
 export function noticePlace() {
@@ -63,9 +65,9 @@ function show(tone, title, text, actions) {
   );
   const undoes = actions.find((each) => each.operation)?.operation;
   if (undoes) notice.dataset["operation"] = undoes;
-  const place = tone === "bad" ? urgent : calm;
-  place.append(notice);
-  while (place.children.length > MOST) place.firstElementChild?.remove();
+  (tone === "bad" ? urgent : calm).append(notice);
+  shown = [...shown.filter((each) => each.isConnected), notice];
+  for (const old of shown.slice(0, -MOST)) old.remove();
   raiseNotices();
   leaveLater(notice, actions.length || tone === "bad" ? STAYS_WITH_ACTION : STAYS);
 }
