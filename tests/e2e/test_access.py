@@ -18,7 +18,7 @@ LOOKS: list[dict[str, Any]] = [
 ]
 FINISHED = """Promise.all(document.getAnimations()
     .filter((each) => each.effect?.getTiming().iterations !== Infinity)
-    .map((each) => each.finished))"""
+    .map((each) => each.finished.catch(() => undefined)))"""  # of what is gone, it is aborted
 NAMES = ["wide-light", "wide-dark", "phone-light", "phone-dark"]
 
 

@@ -161,7 +161,7 @@ export function openForkDialog({ chat, kind, at }) {
         [t("details.entries"), made.lorebook ? `${number(made.entries)} · ${t(`source.${made.lorebook_source}`)}` : null],
       ]),
       ...made.warnings.map((warning) => (warning.code === "HISTORY_HIDDEN" ? hiddenPart(made, later) : findingPart(warning))),
-      ...carriedParts("fork.done", made),
+      ...carriedParts(["fork.done.carried", "fork.done.left"], made),
       steps,
     );
     fill(

@@ -28,21 +28,21 @@ export function previewPart(preview) {
     ]),
     shown.length ? h("p", { class: "quiet" }, t("preview.warned")) : null,
     ...shown.map((warning) => findingPart(warning)),
-    ...carriedParts("preview", preview),
+    ...carriedParts(["preview.carried", "preview.left"], preview),
     more(many("preview.files", preview.plan.length), planList(preview.plan)),
   );
 }
 
 /**
  * What is taken from the present and what is left out, of a fork that would be made or was made.
- * @param {"preview" | "fork.done"} word
+ * @param {[string, string]} words for how many there are
  * @param {{carried_from_present: string[], left_out: string[]}} fork
  * @returns {(HTMLElement | null)[]}
  */
-export function carriedParts(word, { carried_from_present: carried, left_out: left }) {
+export function carriedParts([carriedWords, leftWords], { carried_from_present: carried, left_out: left }) {
   return [
-    carried.length ? more(many(`${word}.carried`, carried.length), h("p", { class: "quiet" }, t("preview.carried.text")), keys(carried)) : null,
-    left.length ? more(many(`${word}.left`, left.length), h("p", { class: "quiet" }, t("preview.left.text")), keys(left)) : null,
+    carried.length ? more(many(carriedWords, carried.length), h("p", { class: "quiet" }, t("preview.carried.text")), keys(carried)) : null,
+    left.length ? more(many(leftWords, left.length), h("p", { class: "quiet" }, t("preview.left.text")), keys(left)) : null,
   ];
 }
 
