@@ -18,7 +18,7 @@ LOOKS: list[dict[str, Any]] = [
 ]
 FINISHED = """Promise.all(document.getAnimations()
     .filter((each) => each.effect?.getTiming().iterations !== Infinity)
-    .map((each) => each.finished))"""
+    .map((each) => each.finished.catch(() => undefined)))"""  # of what is gone, it is aborted
 NAMES = ["wide-light", "wide-dark", "phone-light", "phone-dark"]
 
 
@@ -189,7 +189,7 @@ def test_progress_and_notices_are_told_to_screen_readers(clean: Visit) -> None:
     tab.press("Create checkpoint", "dialog")
     tab.see(".dialog-title", "Checkpoint created")
 
-    expect(tab.page.locator(".steps-place [role=status]")).to_have_text(re.compile(r"Step 4 of 4"))
+    expect(tab.page.locator(".steps-place [role=status]")).to_have_text("Checkpoint created")
     expect(tab.page.locator(".notices-calm")).to_have_attribute("aria-live", "polite")
 
 

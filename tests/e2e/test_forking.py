@@ -58,6 +58,8 @@ def test_the_steps_of_a_fork_are_told_as_they_happen(clean: Visit) -> None:
     tab.see(".step.done", "Validating requirements")
     tab.see(".note-good", "Message is a scene break")
     tab.see(".note-good", re.compile(r"Running recap version: 3"))
+    tab.see(".dialog-title", "Checkpoint created")
+    expect(tab.page.locator(".steps-place [role=status]")).to_have_text("Checkpoint created")
 
 
 def test_a_preview_says_what_is_kept_left_out_and_carried(clean: Visit) -> None:
@@ -72,6 +74,19 @@ def test_a_preview_says_what_is_kept_left_out_and_carried(clean: Visit) -> None:
     preview.locator("summary", has_text="files are touched").click()
     expect(preview.locator(".plan-create")).to_have_count(2)
     assert chats(tab) == {MAREN.split("/")[1]}
+
+
+def test_what_came_from_the_present_and_what_was_left_out_is_told_of_a_fork_that_is_made(clean: Visit) -> None:
+    tab = clean().go("timeline", MAREN, 42)
+    tab.press("Make a checkpoint here")
+    tab.see(".preview")
+    tab.press("Create checkpoint", "dialog")
+    tab.see(".dialog-title", "Checkpoint created")
+    tab.see("dialog summary", "taken from the present").click()
+    tab.see("dialog li", "Mark that the chat was edited")
+    tab.see("dialog summary", "left out").click()
+
+    expect(tab.page.locator("dialog .more[open]").last.locator("li")).not_to_have_count(0)
 
 
 def test_a_typed_name_is_the_name_of_the_checkpoint(clean: Visit) -> None:
@@ -193,6 +208,10 @@ def test_a_fork_whose_messages_are_hidden_can_show_them_afterwards(clean: Visit)
     tab.press("Show the last scene to the model", "dialog")
 
     tab.see(".notice", "Repaired")
+    expect(tab.page.locator("dialog").get_by_role("button", name="Undo")).to_have_count(1)
+    tab.press("Undo", "dialog")
+    expect(tab.page.locator("dialog[open]")).to_have_count(0)
+    assert len(chats(tab)) == 1
 
 
 def test_a_branch_goes_on_from_another_swipe(visit: Visit, tmp_path: Path) -> None:
@@ -221,6 +240,7 @@ def test_a_refusal_says_every_reason_and_what_to_do(busy: Visit) -> None:
     expect(refusal).to_contain_text("The following requirements must be met:")
     expect(refusal.locator("ol > li")).to_contain_text(["Cannot create checkpoint: 4 operations in queue."])
     expect(refusal).to_contain_text("Wait for all operations to complete")
+    expect(refusal).to_contain_text("“Create when ready”")
     assert len(chats(tab)) == 1
 
 

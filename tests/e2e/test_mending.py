@@ -78,6 +78,7 @@ def test_a_fork_that_cannot_be_isolated_is_named_with_the_reason_before_anything
     tab.press("Isolate all…")
 
     expect(tab.see("dialog .refusal")).to_contain_text("QUEUE_NOT_EMPTY")
+    expect(tab.see("dialog .refusal")).not_to_contain_text("Create when ready")
     expect(tab.button(re.compile("^Isolate"), "dialog")).to_have_count(0)
 
 
@@ -147,6 +148,14 @@ def test_the_doctor_mends_what_is_safe_and_tells_what_it_mended(clean: Visit) ->
 
     tab.see(".card", "Follow the new name")
     expect(tab.page.locator(".finding", has_text="CHAT_RENAMED")).to_have_count(0)
+
+
+def test_mending_what_is_safe_is_offered_only_where_something_is(maren: Visit) -> None:
+    tab = maren().go("doctor")
+    tab.press("Examine everything")
+
+    tab.see(".doctor-sum", "Nothing here can be mended without your choice")
+    expect(tab.button("Mend what is safe")).to_have_count(0)
 
 
 @pytest.mark.slow
@@ -231,6 +240,20 @@ def test_what_was_undone_can_be_done_again(clean: Visit) -> None:
 
     tab.see(".notice", "Done again")
     assert is_there(tab, "Maren Tolliver/First")
+
+
+def test_the_history_says_what_was_undone_and_what_was_done_again(clean: Visit) -> None:
+    tab = clean()
+    tab.api("POST", "checkpoint", {"chat": MAREN, "name": "First"})
+    undone = tab.api("POST", "undo", {})["operation"]
+    tab.go("log")
+    expect(tab.see(f".log-item[data-operation='{undone}']")).to_contain_text("Undone: Checkpoint First")
+    again = tab.api("POST", "undo", {"operation": undone})["operation"]
+
+    row = tab.see(f".log-item[data-operation='{again}']", "Done again: Checkpoint First")
+    row.get_by_role("button", name=re.compile("^Undo")).click()
+    tab.see(".notice", "Undone")
+    assert not is_there(tab, "Maren Tolliver/First")
 
 
 def test_a_history_without_operations_says_so(clean: Visit) -> None:

@@ -3,7 +3,7 @@
 import json
 import re
 
-from tests.e2e.browsing import MAREN, Tab, Visit, expect
+from tests.e2e.browsing import MAREN, PHONE, Tab, Visit, expect
 
 
 def stored(tab: Tab) -> dict[str, object]:
@@ -52,6 +52,43 @@ def test_names_of_new_forks_follow_the_template(clean: Visit) -> None:
     tab.press("Make a checkpoint")
 
     tab.see(".preview", "Saved 1 of Maren Tolliver")
+
+
+def test_an_empty_template_is_the_usual_one_again(clean: Visit) -> None:
+    tab = clean().go("settings")
+    field = tab.page.get_by_label("Checkpoint", exact=True)
+    usual = field.input_value()
+    field.fill("Saved {n}")
+    tab.press("Save")
+    tab.see(".notice", "Saved")
+    field.fill("")
+    tab.press("Save")
+
+    expect(field).to_have_value(usual)
+    assert "checkpoint" not in stored(tab).get("names", {})
+
+
+def test_a_lorebook_that_is_not_there_cannot_be_shared_and_the_refusal_says_what_to_do(clean: Visit) -> None:
+    tab = clean().go("settings")
+    tab.page.get_by_label("Name of a lorebook").fill("Nowhere")
+    tab.press("Add")
+
+    notice = tab.see(".notice-bad", "There is no lorebook 'Nowhere'.")
+    expect(notice).to_contain_text("Give the name of a lorebook as it is.")
+
+
+def test_at_most_two_notices_are_shown_and_the_newest_stays(maren: Visit) -> None:
+    tab = maren(viewport=PHONE).go("settings")
+    tab.press("Save")
+    tab.see(".notice", "Saved")
+    tab.page.get_by_label("Name of a lorebook").fill("Nowhere")
+    tab.press("Add")
+    tab.see(".notice-bad")
+    for policy in ("Strict", "Standard"):
+        tab.page.get_by_role("radio", name=policy).check()
+    expect(tab.page.locator(".notice-good")).to_have_count(2)
+
+    expect(tab.page.locator(".notice")).to_have_count(2)
 
 
 def test_a_book_can_be_shared_on_purpose_and_no_longer(maren: Visit) -> None:

@@ -9,6 +9,7 @@ import pytest
 from forklore.web.application import PAGE
 from tests.e2e.browsing import MAREN, PHONE, Visit, expect
 from tests.e2e.workspaces import HOSTILE, strange_names
+from tests.service.serving import served
 
 
 def test_without_its_link_the_page_says_how_to_come_in(clean: Visit) -> None:
@@ -64,6 +65,20 @@ def test_a_service_that_stops_shows_a_banner(clean: Visit) -> None:
 
     tab.see(".banner", "Forklore is not answering.")
     expect(tab.button("Try now")).to_be_visible()
+
+
+def test_a_view_that_could_not_be_loaded_is_loaded_when_the_service_is_back(clean: Visit) -> None:
+    tab = clean()
+    tab.may_be_cut_off = True
+    tab.see("a.story")
+    tab.served.process.kill()
+    tab.see(".banner", "Forklore is not answering.")
+    tab.page.get_by_role("link", name="History").click()
+    tab.see(".trouble", "Forklore is not answering")
+
+    with served(tab.root, "--port", tab.served.address.rpartition(":")[2]):
+        tab.see(".emptiness", "Nothing was changed yet")
+        expect(tab.page.locator(".banner")).to_have_count(0)
 
 
 @pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, PHONE], ids=["wide", "phone"])

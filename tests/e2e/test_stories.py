@@ -78,6 +78,27 @@ def test_a_lane_leaves_its_parent_in_the_row_of_the_parent_and_ends_in_its_own(m
     assert arrives == pytest.approx(middles[row], abs=1)
 
 
+def test_the_mark_of_a_timeline_that_leaks_leads_to_the_reason_and_the_repairs(maren: Visit) -> None:
+    tab = maren(viewport=PHONE).go("story", MAREN)
+    tab.see(".lane-row.kind-branch").get_by_role("link", name=re.compile("^Leaks")).click()
+
+    tab.see(".finding", "SHARED_LOREBOOK")
+
+
+def test_the_telling_end_of_a_long_lorebook_name_is_whole(clean: Visit) -> None:
+    tab = clean(viewport=PHONE)
+    tab.api("POST", "checkpoint", {"chat": MAREN, "name": "Before the tower"})
+    tab.go("story", MAREN)
+    shown = tab.see(".lane-row.kind-checkpoint .long-name")
+    expect(shown).to_have_text(re.compile("__CP_Before_the_tower$"))
+    box, name = shown.bounding_box(), shown.locator("bdi").bounding_box()
+
+    assert box is not None
+    assert name is not None
+    assert name["x"] < box["x"]
+    assert name["x"] + name["width"] == pytest.approx(box["x"] + box["width"], abs=1)
+
+
 def test_a_leak_leads_to_what_can_be_done(maren: Visit) -> None:
     tab = maren().go("story", MAREN)
     expect(tab.see(".callout-bad")).to_contain_text("Memories leak between 3 timelines")

@@ -81,6 +81,24 @@ def test_a_message_where_a_fork_can_be_made_says_so(clean: Visit) -> None:
     expect(tab.see(".message[data-index='68'] .fork-ready")).to_have_accessible_name("Create checkpoint (ready ✓)")
 
 
+def test_here_is_the_message_that_the_button_names(clean: Visit) -> None:
+    tab = clean().go("timeline", MAREN)
+    tab.see(".message[data-index='68'] .message-text")
+    button, where = tab.see(".head-actions > .button"), tab.page.get_by_role("spinbutton", name="Go to message")
+    expect(button).to_have_text("Make a checkpoint here (#68)")
+    where.fill("20")
+    where.press("Enter")
+    expect(button).to_have_text("Make a checkpoint here (#20)")
+    tab.page.locator(".feed").hover()
+    tab.page.mouse.wheel(0, 1500)
+    expect(button).not_to_have_text("Make a checkpoint here (#20)")
+    number = (button.text_content() or "").rpartition("#")[2].rstrip(")")
+    assert where.get_attribute("placeholder") == number
+    button.click()
+
+    expect(tab.page.get_by_label("At message", exact=True)).to_have_value(number)
+
+
 def test_scene_breaks_have_names_and_are_one_jump_away(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN, "scenes")
     tab.see(".scene-jump", "The Drowned Stair 22-31").click()
@@ -94,6 +112,16 @@ def test_the_recap_tells_what_was_known_at_a_message(clean: Visit) -> None:
 
     expect(tab.see(".recap")).to_contain_text("Recap at message 31")
     expect(tab.see(".recap")).to_contain_text("version 2")
+
+
+def test_the_recap_of_the_last_scene_is_told_in_words(clean: Visit) -> None:
+    tab = clean().go("timeline", MAREN, 42)
+    tab.see(".message[data-index='42']").get_by_role("button", name="What the recap says at message 42").click()
+    scene = tab.see(".recap section", "Last scene")
+
+    expect(scene.locator("li", has_text="[Pim] child rumour-seller")).to_be_visible()
+    expect(scene).to_contain_text("Open questions")
+    expect(scene).not_to_contain_text("stage1")
 
 
 def test_a_message_links_to_the_forks_that_left_there(maren: Visit) -> None:

@@ -82,17 +82,13 @@ export function name(text, className) {
   return h("bdi", { class: className ?? "name" }, text);
 }
 
-const TAIL = 16;
-
 /**
- * A long name on one line: where there is no room it is cut in the middle, as such names differ at their ends.
+ * A long name on one line: where there is no room its beginning is left out, as such names differ at their ends.
  * @param {string} text
  * @returns {HTMLElement}
  */
 export function longName(text) {
-  const signs = [...new Intl.Segmenter().segment(text)].map((each) => each.segment);
-  const cut = Math.max(0, signs.length - TAIL);
-  return h("bdi", { class: "long-name", title: text }, h("span", { class: "long-head" }, signs.slice(0, cut).join("")), h("span", { class: "long-tail" }, signs.slice(cut).join("")));
+  return h("span", { class: "long-name", title: text }, name(text));
 }
 
 /**

@@ -28,6 +28,14 @@ export function on(event, listener, signal) {
   bus.addEventListener(event, (told) => listener(/** @type {CustomEvent} */ (told).detail), signal ? { signal } : {});
 }
 
+/**
+ * Calls *act* once, when the service is there again.
+ * @param {() => void} act
+ */
+export function onceBack(act) {
+  bus.addEventListener("back", act, { once: true });
+}
+
 /** @param {string} event @param {unknown} data */
 function tell(event, data) {
   bus.dispatchEvent(new CustomEvent(event, { detail: data }));

@@ -76,6 +76,7 @@ export function stepList(kind) {
     },
     finish() {
       tick(STEPS);
+      spokenPlace.textContent = t(`fork.done.title.${kind}`);
     },
     fail() {
       steps[Math.max(current, 0)]?.element.classList.add("failed");

@@ -12,10 +12,12 @@ import { known, t } from "./strings.js";
 
 const STAYS = 7000;
 const STAYS_WITH_ACTION = 20_000;
-const MOST = 3;
+const MOST = 2;
 
 const calm = h("div", { class: "notices-calm", role: "status", aria: { live: "polite" } });
 const urgent = h("div", { class: "notices-urgent", role: "alert" });
+/** @type {HTMLElement[]} those that are shown, oldest first */
+let shown = [];
 
 /** @returns {HTMLElement} the place of the notices */
 export function noticePlace() {
@@ -63,9 +65,9 @@ function show(tone, title, text, actions) {
   );
   const undoes = actions.find((each) => each.operation)?.operation;
   if (undoes) notice.dataset["operation"] = undoes;
-  const place = tone === "bad" ? urgent : calm;
-  place.append(notice);
-  while (place.children.length > MOST) place.firstElementChild?.remove();
+  (tone === "bad" ? urgent : calm).append(notice);
+  shown = [...shown.filter((each) => each.isConnected), notice];
+  for (const old of shown.slice(0, -MOST)) old.remove();
   raiseNotices();
   leaveLater(notice, actions.length || tone === "bad" ? STAYS_WITH_ACTION : STAYS);
 }
@@ -120,7 +122,9 @@ export function refused(problem) {
 export function problemWords(problem) {
   if (problem.offline) return [t("problem.OFFLINE"), t("problem.OFFLINE.action")];
   const title = known(`problem.${problem.code}`) ? t(`problem.${problem.code}`) : said(problem.detail) || t("problem.unknown");
-  const action = known(`problem.${problem.code}.action`) ? t(`problem.${problem.code}.action`) : said(problem.action);
+  // Of a bad request the service says what is to be done, or how the command line is used.
+  const theirs = problem.code === "BAD_REQUEST" && problem.action && !problem.action.includes("--help");
+  const action = known(`problem.${problem.code}.action`) && !theirs ? t(`problem.${problem.code}.action`) : said(problem.action);
   return [title, action];
 }
 

@@ -10,6 +10,7 @@ import { icon } from "./icons.js";
 import { problemWords, told } from "./notices.js";
 import { button, codeWords, factList, more, timelineLink, waiting } from "./parts.js";
 import { queuePart } from "./queue.js";
+import { sceneRecap } from "./scene_recap.js";
 import { many, number, t } from "./strings.js";
 
 /** @typedef {import("./types.js").Timeline} Timeline */
@@ -134,7 +135,7 @@ function recapPart(recap) {
       ? h("section", null, h("h3", null, t("recap.running")), h("p", { class: "quiet" }, t("recap.running.version", { version: running.version }), " · ", many("count.scenes", running.scenes)), h("div", { class: "recap-text", dir: "auto" }, running.text))
       : null,
     scene && scene.text
-      ? h("section", null, h("h3", null, t("recap.scene")), h("p", { class: "quiet" }, name(scene.name || t("scene.unnamed")), ` · #${number(scene.message)}`), h("div", { class: "recap-text", dir: "auto" }, scene.text))
+      ? h("section", null, h("h3", null, t("recap.scene")), h("p", { class: "quiet" }, name(scene.name || t("scene.unnamed")), ` · #${number(scene.message)}`), h("div", { class: "recap-text", dir: "auto" }, ...sceneRecap(scene.text)))
       : null,
     combined ? h("section", null, h("h3", null, t("recap.combined")), h("div", { class: "recap-text", dir: "auto" }, combined)) : null,
   );

@@ -45,6 +45,15 @@ export function codeWords(code) {
 }
 
 /**
+ * The words for what an operation of the queue does, or its type itself.
+ * @param {string} type
+ * @returns {string}
+ */
+export function queueWords(type) {
+  return known(`queue.type.${type}`) ? t(`queue.type.${type}`) : type;
+}
+
+/**
  * Whether a timeline is isolated, and why not.
  * @param {Health} health
  * @param {string | null} reason

@@ -3,9 +3,10 @@
  * @module
  */
 import { h } from "./dom.js";
+import { onceBack } from "./events.js";
 import { icon } from "./icons.js";
 import { problemWords } from "./notices.js";
-import { button, codeWords } from "./parts.js";
+import { button, codeWords, queueWords } from "./parts.js";
 import { link } from "./router.js";
 import { said, translated } from "./said.js";
 import { known, language, t } from "./strings.js";
@@ -39,7 +40,8 @@ export function findingAction(finding) {
  */
 function findingDetails(finding) {
   const told = findingTitle(finding) === finding.message || translated(finding.message) !== null;
-  return [told ? "" : finding.message, said(finding.details)].filter(Boolean).join("\n");
+  const details = finding.code === "QUEUE_NOT_EMPTY" ? finding.details.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, queueWords) : said(finding.details);
+  return [told ? "" : finding.message, details].filter(Boolean).join("\n");
 }
 
 /**
@@ -90,14 +92,14 @@ export function reasons(findings) {
 }
 
 /**
- * A view that could not be shown.
+ * A view that could not be shown. Where only the service was missing, it is tried again by itself.
  * @param {Problem} problem
  * @param {() => void} again
  * @returns {HTMLElement}
  */
 export function problemPart(problem, again) {
   const [title, action] = problemWords(problem);
-  return h(
+  const part = h(
     "div",
     { class: "emptiness trouble", role: "alert" },
     icon("warning"),
@@ -113,4 +115,6 @@ export function problemPart(problem, again) {
       button(t("again"), again, { icon: "refresh" }),
     ),
   );
+  if (problem.offline) onceBack(() => part.isConnected && again());
+  return part;
 }

@@ -7,7 +7,7 @@ import { ask } from "./dialog.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { refused, told } from "./notices.js";
-import { button } from "./parts.js";
+import { button, queueWords } from "./parts.js";
 import { known, many, t } from "./strings.js";
 import { undoAction } from "./undo.js";
 
@@ -29,7 +29,7 @@ export function queueList(operations) {
 /** @param {Queued} operation @returns {HTMLElement} */
 function words(operation) {
   const status = known(`queue.${operation.status}`) ? t(`queue.${operation.status}`) : operation.status;
-  return h("span", { class: "queue-words" }, h("code", null, operation.type), operation.target ? h("bdi", null, ` ${operation.target}`) : null, h("span", { class: `queue-status status-${operation.status}` }, status));
+  return h("span", { class: "queue-words" }, h("span", { title: operation.type }, queueWords(operation.type)), operation.target ? h("bdi", null, ` ${operation.target}`) : null, h("span", { class: `queue-status status-${operation.status}` }, status));
 }
 
 /**

@@ -60,6 +60,16 @@ export class Scroller {
   }
 
   /**
+   * @param {number} index
+   * @returns {boolean} whether something of a row is in view
+   */
+  shows(index) {
+    const { scrollTop, clientHeight } = this.viewport;
+    const top = this.heights.top(index);
+    return top < scrollTop + clientHeight && top + this.heights.of(index) > scrollTop;
+  }
+
+  /**
    * Says how many rows there are.
    * @param {number} count
    */

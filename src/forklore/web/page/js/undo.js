@@ -9,13 +9,13 @@ import { t } from "./strings.js";
 /**
  * Undoes an operation and says how it went.
  * @param {string} operation
- * @param {{why?: (problem: import("./api.js").Problem | null) => void, done?: string}} [options] *why* is told the reason
- *   when it is refused, *done* is said when it is not
+ * @param {{why?: (problem: import("./api.js").Problem | null) => void, done?: string, later?: string[]}} [options] *why* is told the reason
+ *   when it is refused, *done* is said when it is not, *later* was built upon it and is undone first
  * @returns {Promise<boolean>} whether it was undone
  */
-export async function undo(operation, { why = refused, done = t("undo.done") } = {}) {
+export async function undo(operation, { why = refused, done = t("undo.done"), later = [] } = {}) {
   try {
-    await change("undo", { operation });
+    for (const each of [...later, operation]) await change("undo", { operation: each });
     dropNotice(operation);
     told(done);
     return true;
@@ -28,8 +28,9 @@ export async function undo(operation, { why = refused, done = t("undo.done") } =
 /**
  * The button of a notice that takes back what it tells of.
  * @param {string} operation
+ * @param {string[]} [later] what was built upon it
  * @returns {import("./notices.js").NoticeAction}
  */
-export function undoAction(operation) {
-  return { label: t("undo"), act: () => void undo(operation), operation };
+export function undoAction(operation, later = []) {
+  return { label: t("undo"), act: () => void undo(operation, { later }), operation };
 }

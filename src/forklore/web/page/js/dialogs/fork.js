@@ -5,7 +5,7 @@
 import { change, look, problemOf } from "../api.js";
 import { openDialog } from "../dialog.js";
 import { fill, h, name } from "../dom.js";
-import { on } from "../events.js";
+import { on, onceBack } from "../events.js";
 import { parts } from "../format.js";
 import { icon } from "../icons.js";
 import { startJob, stepList } from "../job.js";
@@ -17,11 +17,10 @@ import { go } from "../router.js";
 import { number, t } from "../strings.js";
 import { undo, undoAction } from "../undo.js";
 import { forkForm } from "./fork_form.js";
-import { previewPart } from "./preview.js";
+import { carriedParts, previewPart } from "./preview.js";
 
 /** @typedef {import("../api.js").Problem} Problem */
 /** @typedef {import("../types.js").Fork} Fork */
-/** @typedef {import("../types.js").Message} Message */
 /** @typedef {import("../types.js").Preview} Preview */
 /** @typedef {import("../types.js").Queue} Queue */
 /** @typedef {import("./fork_form.js").Wish} Wish */
@@ -30,7 +29,7 @@ const LONGEST_WAIT = 3600;
 const LOOK_EVERY = 1000;
 
 /**
- * @param {{chat: string, kind: "checkpoint" | "branch", at?: number, message?: Message}} start
+ * @param {{chat: string, kind: "checkpoint" | "branch", at?: number}} start
  */
 export function openForkDialog({ chat, kind, at }) {
   /** @type {(() => void) | null} what closing means while something is going on */
@@ -93,6 +92,7 @@ export function openForkDialog({ chat, kind, at }) {
       fill(outcome, refusal(problem, wish.kind));
       dialog.element.classList.toggle("blocked", blocking(problem).length > 0);
       offerWaiting(problem);
+      if (problem.offline) onceBack(() => outcome.isConnected && void preview());
     }
   }
 
@@ -142,7 +142,9 @@ export function openForkDialog({ chat, kind, at }) {
   function drawDone(made, steps) {
     const shown = parts(made.chat).name;
     let undone = false;
-    const tell = () => undone || told(t(`fork.done.${made.kind}`, { name: shown }), "", [undoAction(made.operation)]);
+    /** @type {string[]} what was done to it here, and has to be undone before it */
+    const later = [];
+    const tell = () => undone || told(t(`fork.done.${made.kind}`, { name: shown }), "", [undoAction(made.operation, later)]);
     if (signal.aborted) return void tell();
     signal.addEventListener("abort", tell); // as long as the dialog is open it says all that itself
     dialog.retitle(t(`fork.done.title.${made.kind}`));
@@ -158,13 +160,14 @@ export function openForkDialog({ chat, kind, at }) {
         [t("word.lorebook"), made.lorebook ? name(made.lorebook) : t("lane.no_book")],
         [t("details.entries"), made.lorebook ? `${number(made.entries)} · ${t(`source.${made.lorebook_source}`)}` : null],
       ]),
-      ...made.warnings.map((warning) => (warning.code === "HISTORY_HIDDEN" ? hiddenPart(made) : findingPart(warning))),
+      ...made.warnings.map((warning) => (warning.code === "HISTORY_HIDDEN" ? hiddenPart(made, later) : findingPart(warning))),
+      ...carriedParts(["fork.done.carried", "fork.done.left"], made),
       steps,
     );
     fill(
       dialog.foot,
       button(t("undo"), async () => {
-        undone = await undo(made.operation);
+        undone = await undo(made.operation, { later });
         if (undone) dialog.close();
       }, { icon: "undo" }),
       button(t("close"), dialog.close),
@@ -236,7 +239,7 @@ function refusal(problem, kind) {
     { class: "refusal" },
     h("h3", null, t(`fork.cannot.${kind}`)),
     blocks.length
-      ? [h("p", null, t("fork.requirements")), reasons(blocks)]
+      ? [h("p", null, t("fork.requirements")), reasons(blocks), onlyQueue(problem) ? h("p", null, t("fork.when_ready.text")) : null]
       : [h("p", { class: "finding-title" }, title), action ? h("p", { class: "finding-action" }, h("span", { aria: { hidden: true } }, "→ "), action) : null],
   );
 }
@@ -244,15 +247,18 @@ function refusal(problem, kind) {
 /**
  * The model sees none of the fork's messages; that can still be changed.
  * @param {Fork} made
+ * @param {string[]} later where the operation that changes it is noted
  * @returns {HTMLElement}
  */
-function hiddenPart(made) {
+function hiddenPart(made, later) {
   const place = h("div", { class: "callout callout-warn" });
   const show = async () => {
     try {
-      const shown = await change("repair", { chat: made.chat, code: "HISTORY_HIDDEN", with: "show-last-scene" });
+      /** @type {import("../types.js").Repairs} */
+      const repaired = await change("repair", { chat: made.chat, code: "HISTORY_HIDDEN", with: "show-last-scene" });
       place.remove();
-      told(t("repair.done"), t("repair.show-last-scene"), shown.operation ? [undoAction(shown.operation)] : []);
+      if (repaired.operation) later.push(repaired.operation);
+      told(t("repair.done"), t("repair.show-last-scene")); // the “Undo” of the fork takes this back too
     } catch (error) {
       refused(problemOf(error));
     }

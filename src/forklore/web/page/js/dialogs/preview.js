@@ -12,9 +12,8 @@ import { known, many, t } from "../strings.js";
 
 /** @param {Preview} preview @returns {HTMLElement} */
 export function previewPart(preview) {
-  const { warnings, carried_from_present: carried, left_out: left } = preview;
   // The form offers the remedy for this one itself.
-  const shown = warnings.filter((warning) => warning.code !== "HISTORY_HIDDEN");
+  const shown = preview.warnings.filter((warning) => warning.code !== "HISTORY_HIDDEN");
   return h(
     "section",
     { class: "preview" },
@@ -29,10 +28,22 @@ export function previewPart(preview) {
     ]),
     shown.length ? h("p", { class: "quiet" }, t("preview.warned")) : null,
     ...shown.map((warning) => findingPart(warning)),
-    carried.length ? more(many("preview.carried", carried.length), h("p", { class: "quiet" }, t("preview.carried.text")), keys(carried)) : null,
-    left.length ? more(many("preview.left", left.length), h("p", { class: "quiet" }, t("preview.left.text")), keys(left)) : null,
+    ...carriedParts(["preview.carried", "preview.left"], preview),
     more(many("preview.files", preview.plan.length), planList(preview.plan)),
   );
+}
+
+/**
+ * What is taken from the present and what is left out, of a fork that would be made or was made.
+ * @param {[string, string]} words for how many there are
+ * @param {{carried_from_present: string[], left_out: string[]}} fork
+ * @returns {(HTMLElement | null)[]}
+ */
+export function carriedParts([carriedWords, leftWords], { carried_from_present: carried, left_out: left }) {
+  return [
+    carried.length ? more(many(carriedWords, carried.length), h("p", { class: "quiet" }, t("preview.carried.text")), keys(carried)) : null,
+    left.length ? more(many(leftWords, left.length), h("p", { class: "quiet" }, t("preview.left.text")), keys(left)) : null,
+  ];
 }
 
 /** @param {string[]} list @returns {HTMLElement} */

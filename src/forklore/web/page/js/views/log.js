@@ -14,6 +14,7 @@ import { known, t } from "../strings.js";
 import { undo } from "../undo.js";
 
 /** @typedef {import("../types.js").Operation} Operation */
+/** @typedef {{does: "did" | "undid" | "again" | null, first: Operation | null}} Deed what was done to which step; null where that is not known */
 
 /** @type {Record<string, string>} */
 const ICONS = { checkpoint: "bookmark", branch: "branch", isolate: "shield", share: "book", delete: "trash", cleanup: "trash", restore: "restore", undo: "undo", repair: "check", cancel: "close" };
@@ -46,7 +47,7 @@ export async function showLog(place, _, signal) {
       if (group) group.push(operation);
       else days.set(key, [operation]);
     }
-    const around = { operations, gone: goneChats(operations), load: steady(load) };
+    const around = { operations, gone: goneChats(operations), deeds: deedsOf(operations), load: steady(load) };
     fill(
       list,
       ...[...days].map(([key, group]) => h("section", null, h("h2", { class: "log-day" }, key), h("ol", { class: "log-list" }, ...group.map((operation) => item(operation, around))))),
@@ -74,28 +75,65 @@ function goneChats(operations) {
 }
 
 /**
- * @param {Operation} operation
- * @returns {string}
+ * What every operation did. The service may name what an undo undoes; without that it is told as far as there is no
+ * doubt: an undo that counts took back a step of its chat that is undone now.
+ * @param {Operation[]} operations newest first
+ * @returns {Map<string, Deed>}
  */
-function operationWords(operation) {
-  return known(`operation.${operation.kind}`) ? t(`operation.${operation.kind}`) : operation.kind;
+function deedsOf(operations) {
+  /** @type {Map<string, Deed>} */
+  const deeds = new Map();
+  /** @type {Operation[]} */
+  const older = [];
+  for (const operation of [...operations].reverse()) {
+    if (operation.kind === "undo") {
+      const fits = older.filter((each) => (operation.undoes ? each.id === operation.undoes : each.chat === operation.chat && (operation.undone || each.undone)));
+      const undone = fits.map((each) => deeds.get(each.id));
+      deeds.set(operation.id, { does: agreed(undone.map((each) => each?.does && (each.does === "undid" ? "again" : "undid"))), first: agreed(undone.map((each) => each?.first)) });
+    } else deeds.set(operation.id, { does: "did", first: operation });
+    older.push(operation);
+  }
+  return deeds;
+}
+
+/**
+ * @template T
+ * @param {T[]} values
+ * @returns {NonNullable<T> | null} the value, if all have the same
+ */
+function agreed(values) {
+  return new Set(values).size === 1 ? (values[0] ?? null) : null;
 }
 
 /**
  * @param {Operation} operation
- * @param {{operations: Operation[], gone: Set<string>, load: () => Promise<void>}} around
+ * @param {Map<string, Deed>} deeds
+ * @returns {string}
+ */
+function operationWords(operation, deeds) {
+  const { does, first } = deeds.get(operation.id) ?? { does: null, first: null };
+  const { kind } = (does && first) || operation;
+  const what = known(`operation.${kind}`) ? t(`operation.${kind}`) : kind;
+  if (does === "undid") return first ? t("log.taken_back", { what }) : t("undo.done");
+  if (does === "again") return first ? t("log.again", { what }) : t("undo.redone");
+  return what;
+}
+
+/**
+ * @param {Operation} operation
+ * @param {{operations: Operation[], gone: Set<string>, deeds: Map<string, Deed>, load: () => Promise<void>}} around
  * @returns {HTMLElement}
  */
-function item(operation, { operations, gone, load }) {
-  const word = operationWords(operation);
-  const again = operation.kind === "undo"; // to undo an undo is to do it again
+function item(operation, { operations, gone, deeds, load }) {
+  const word = operationWords(operation, deeds);
+  const again = operation.kind === "undo" && deeds.get(operation.id)?.does !== "again"; // to undo an undo is to do it again
   const reason = h("div", { class: "log-reason", role: "alert" });
   const act = button(t(again ? "log.redo" : "undo"), () => void takeBack(), { icon: again ? "restore" : "undo", class: "small" });
   act.setAttribute("aria-label", t(again ? "log.redo.what" : "log.undo", { what: `${word} ${operation.chat}` }));
 
   async function takeBack() {
     fill(reason);
-    const why = (/** @type {import("../api.js").Problem | null} */ problem) => problem && fill(reason, ...refusal(problem, operations));
+    const why = (/** @type {import("../api.js").Problem | null} */ problem) => problem && fill(reason, ...refusal(problem, operations, deeds));
     if (await undo(operation.id, { why, done: t(again ? "undo.redone" : "undo.done") })) await load();
   }
 
@@ -105,12 +143,12 @@ function item(operation, { operations, gone, load }) {
   return h(
     "li",
     { class: `log-item ${operation.undone ? "undone" : ""}`.trim(), data: { operation: operation.id } },
-    icon(ICONS[operation.kind] ?? "clock"),
+    icon(deeds.get(operation.id)?.does === "again" ? "restore" : (ICONS[operation.kind] ?? "clock")),
     h(
       "div",
       { class: "log-words" },
       h("p", null, h("strong", null, word), " ", leads ? h("a", { href: link("timeline", operation.chat), title: operation.chat }, called) : called),
-      h("p", { class: "quiet" }, h("time", { datetime: operation.when, title: moment(operation.when) }, clock(operation.when)), operation.undone ? ` · ${t("log.undone")}` : ""),
+      h("p", { class: "quiet" }, h("time", { datetime: operation.when, title: moment(operation.when) }, clock(operation.when)), operation.undone ? ` · ${t(again ? "log.redone" : "log.undone")}` : ""),
       reason,
     ),
     operation.undone ? null : act,
@@ -121,16 +159,17 @@ function item(operation, { operations, gone, load }) {
  * Why an operation cannot be undone now, and the way to what has to be undone first.
  * @param {import("../api.js").Problem} problem
  * @param {Operation[]} operations
+ * @param {Map<string, Deed>} deeds
  * @returns {(HTMLElement | null)[]}
  */
-function refusal(problem, operations) {
+function refusal(problem, operations, deeds) {
   const [title, action] = problemWords(problem);
   const later = operations.find((each) => problem.detail.includes(each.id));
   const words = later ? title.replace(` ${later.id}`, "") : title;
   return [
     h("p", { class: "log-refused", dir: "auto" }, icon("warning"), " ", words),
     later
-      ? h("p", null, button(t("log.first", { what: `${operationWords(later)} ${parts(later.chat).name}` }), () => showStep(later.id), { class: "small", icon: "undo" }))
+      ? h("p", null, button(t("log.first", { what: `${operationWords(later, deeds)} ${parts(later.chat).name}` }), () => showStep(later.id), { class: "small", icon: "undo" }))
       : h("p", { class: "finding-action" }, h("span", { aria: { hidden: true } }, "→ "), action),
   ];
 }

@@ -124,7 +124,11 @@ function policyPart(settings, changed) {
 
 /** @param {Settings} settings @returns {HTMLElement} */
 function namesPart(settings) {
-  const fields = /** @type {const} */ (["checkpoint", "branch"]).map((kind) => ({ kind, input: h("input", { type: "text", id: freshId("template"), value: settings.names[kind], dir: "auto", required: true }) }));
+  const fields = /** @type {const} */ (["checkpoint", "branch"]).map((kind) => ({ kind, input: h("input", { type: "text", id: freshId("template"), value: settings.names[kind], dir: "auto" }) }));
+  const save = async () => {
+    const kept = await keep({ names: Object.fromEntries(fields.map(({ kind, input }) => [kind, input.value.trim() || null])) });
+    if (kept) for (const { kind, input } of fields) input.value = kept.names[kind];
+  };
   return h(
     "section",
     { class: "card" },
@@ -136,7 +140,7 @@ function namesPart(settings) {
         on: {
           submit: (/** @type {Event} */ event) => {
             event.preventDefault();
-            void keep({ names: { checkpoint: fields[0]?.input.value ?? "", branch: fields[1]?.input.value ?? "" } });
+            void save();
           },
         },
       },

@@ -232,7 +232,7 @@ function laneRow(lane) {
           lane.lorebook ? h("span", { class: "lane-book" }, icon("book"), spoken(`${t("word.lorebook")}: `), longName(lane.lorebook)) : h("span", null, t("lane.no_book")),
         ),
       ),
-      h("span", { class: "lane-health" }, healthBadge(lane.health, lane.reason)),
+      h("span", { class: "lane-health" }, lane.health === "isolated" ? healthBadge(lane.health, lane.reason) : h("a", { class: "badge-button", href: link("timeline", lane.chat, "health") }, healthBadge(lane.health, lane.reason))),
       h(
         "span",
         { class: "lane-actions" },

@@ -24,7 +24,6 @@ import { number, t } from "../strings.js";
 /** @typedef {import("../types.js").Layout} Layout */
 /** @typedef {import("../types.js").Lane} Lane */
 /** @typedef {import("../types.js").Page} Page */
-/** @typedef {import("../types.js").Message} Message */
 
 const GUESSED_HEIGHT = 130;
 
@@ -45,7 +44,7 @@ export async function showTimeline(place, args, signal) {
 
   const top = h("div", { class: "timeline-top" });
   const feed = h("div", { class: "feed", role: "feed", tabindex: 0, aria: { label: t("timeline.messages") } });
-  const panel = createPanel(chat, { jump, fork: () => forkAt(chosen), changed: () => void refreshTop(), signal });
+  const panel = createPanel(chat, { jump, fork: () => forkAt(here()), changed: () => void refreshTop(), signal });
   const sheet = createSheet(panel.element, signal);
 
   const pages = new Pages(chat, {
@@ -61,15 +60,30 @@ export async function showTimeline(place, args, signal) {
       messagePart(index, total, pages.get(index), {
         chat,
         chosen,
-        acts: { fork: (message) => forkAt(message.number, message), recap: (message) => choose(message.number, true) },
+        acts: { fork: (message) => forkAt(message.number), recap: (message) => choose(message.number, true) },
       }),
     seen: (first, last) => {
       pages.want(first, last);
-      where.placeholder = number(scroller.first);
+      markHere();
     },
     estimate: GUESSED_HEIGHT,
     signal,
   });
+
+  /** @returns {number | null} the message that “here” means: the chosen one as long as it is in view, else where one reads */
+  function here() {
+    if (!total) return null;
+    if (chosen !== null && chosen < total && scroller.shows(chosen)) return chosen;
+    return scroller.atEnd ? total - 1 : scroller.first;
+  }
+
+  function markHere() {
+    const at = here();
+    where.placeholder = at === null ? "" : number(at);
+    for (const [kind, label] of Object.entries(forkLabels)) {
+      label.textContent = at === null ? t(`fork.title.${kind}`) : t(`fork.make.${kind}.here`, { number: at });
+    }
+  }
 
   /** @param {number} count */
   function setTotal(count) {
@@ -78,14 +92,15 @@ export async function showTimeline(place, args, signal) {
     of.textContent = t("timeline.of", { last: Math.max(total - 1, 0) });
     scroller.resize(total);
     if (stay) scroller.show(total - 1, "end");
+    markHere();
   }
 
   /**
    * @param {number | null} at
-   * @param {Message} [message]
+   * @param {"checkpoint" | "branch"} [kind]
    */
-  function forkAt(at, message) {
-    openForkDialog({ chat, kind: "checkpoint", ...(at === null ? {} : { at }), ...(message ? { message } : {}) });
+  function forkAt(at, kind = "checkpoint") {
+    openForkDialog({ chat, kind, ...(at === null ? {} : { at }) });
   }
 
   /**
@@ -98,6 +113,7 @@ export async function showTimeline(place, args, signal) {
     if (before !== null) scroller.rowOf(before)?.classList.remove("chosen");
     scroller.rowOf(index)?.classList.add("chosen");
     panel.recapAt(index, tell);
+    markHere();
     if (tell) sheet.open();
   }
 
@@ -108,6 +124,7 @@ export async function showTimeline(place, args, signal) {
     choose(Math.max(0, Math.min(index, total - 1)), false);
   }
 
+  const forkLabels = { checkpoint: h("span"), branch: h("span") };
   const where = h("input", { type: "number", min: 0, max: Math.max(total - 1, 0), inputmode: "numeric", class: "jump", aria: { label: t("timeline.jump") } });
   const of = h("span", { class: "quiet" });
   const toolbar = h(
@@ -118,7 +135,9 @@ export async function showTimeline(place, args, signal) {
       on: {
         submit: (/** @type {Event} */ event) => {
           event.preventDefault();
-          if (where.value !== "") jump(Number(where.value));
+          if (where.value === "") return;
+          jump(Number(where.value));
+          where.value = ""; // from now on it shows again where one is
         },
       },
     },
@@ -172,7 +191,7 @@ export async function showTimeline(place, args, signal) {
           "div",
           { class: "head-actions" },
           actions.element,
-          button(t("fork.make.checkpoint.here"), () => forkAt(chosen), { icon: "bookmark", class: "primary" }),
+          h("button", { type: "button", class: "button primary", on: { click: () => forkAt(here()) } }, icon("bookmark"), forkLabels.checkpoint),
         ),
       ),
     );
@@ -181,7 +200,7 @@ export async function showTimeline(place, args, signal) {
   /** @param {Lane | null} lane @returns {(HTMLElement | null)[]} */
   function menuItems(lane) {
     return [
-      button(t("fork.make.branch.here"), () => openForkDialog({ chat, kind: "branch", ...(chosen === null ? {} : { at: chosen }) }), { icon: "branch" }),
+      h("button", { type: "button", class: "button", on: { click: () => forkAt(here(), "branch") } }, icon("branch"), forkLabels.branch),
       button(t("timeline.verify"), () => (panel.show("health"), sheet.open()), { icon: "shield" }),
       lane && lane.kind !== "main" ? button(t("isolate.button"), () => openIsolateDialog(chat), { icon: "leak" }) : null,
       h("a", { class: "button", href: link("contamination", chat) }, icon("search"), h("span", null, t("contamination.title"))),
