@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 from tests.e2e.browsing import MAREN, PHONE, Tab, Visit, expect
 
@@ -65,7 +66,8 @@ def test_an_empty_template_is_the_usual_one_again(clean: Visit) -> None:
     tab.press("Save")
 
     expect(field).to_have_value(usual)
-    assert "checkpoint" not in stored(tab).get("names", {})
+    names: Any = stored(tab).get("names", {})
+    assert "checkpoint" not in names
 
 
 def test_a_lorebook_that_is_not_there_cannot_be_shared_and_the_refusal_says_what_to_do(clean: Visit) -> None:

@@ -444,9 +444,12 @@ def test_log_lists_the_newest_operation_first(quay: Path) -> None:
 
     words, document = run("--data", quay, "log"), run("--data", quay, "log", "--json")
 
-    assert [row["kind"] for row in document.json["operations"]] == ["undo", "branch", "checkpoint"]
-    assert all(set(row) == {"id", "kind", "chat", "when", "undone"} for row in document.json["operations"])
-    assert [row["undone"] for row in document.json["operations"]] == [False, True, False]
+    rows = document.json["operations"]
+    assert [row["kind"] for row in rows] == ["undo", "branch", "checkpoint"]
+    assert rows[0].pop("undoes") == rows[1]["id"]
+    assert all(set(row) == {"id", "kind", "chat", "when", "undone"} for row in rows)
+    assert [row["undone"] for row in rows] == [False, True, False]
+    assert words.out.splitlines()[0].endswith(f"of {rows[1]['id']}")
     assert words.out.splitlines()[1].endswith("Branch #1  undone")
 
 

@@ -202,10 +202,11 @@ class LogShown:
     undone: frozenset[str]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the log as the contract shows it."""
+        """Return the log as the contract shows it; an undo also names the operation that it undoes."""
         return {
             "operations": [
                 {"id": o.id, "kind": o.kind, "chat": o.chat, "when": o.when, "undone": o.id in self.undone}
+                | ({"undoes": o.undoes} if o.undoes else {})
                 for o in self.operations
             ]
         }

@@ -595,6 +595,7 @@ def log(shown: LogShown) -> str:
         return "Nothing has been done here yet.\n"
     return "".join(
         f"{BOLD}{operation.id}{PLAIN}  {operation.when[:16].replace('T', ' ')}  {operation.kind:<10}  {operation.chat}"
+        + (f"  {DIM}of {operation.undoes}{PLAIN}" if operation.undoes else "")
         + (f"  {DIM}undone{PLAIN}" if operation.id in shown.undone else "")
         + "\n"
         for operation in shown.operations

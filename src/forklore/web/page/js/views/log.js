@@ -75,34 +75,20 @@ function goneChats(operations) {
 }
 
 /**
- * What every operation did. The service may name what an undo undoes; without that it is told as far as there is no
- * doubt: an undo that counts took back a step of its chat that is undone now.
+ * What every operation did: to undo an undo is to do it again.
  * @param {Operation[]} operations newest first
  * @returns {Map<string, Deed>}
  */
 function deedsOf(operations) {
   /** @type {Map<string, Deed>} */
   const deeds = new Map();
-  /** @type {Operation[]} */
-  const older = [];
   for (const operation of [...operations].reverse()) {
     if (operation.kind === "undo") {
-      const fits = older.filter((each) => (operation.undoes ? each.id === operation.undoes : each.chat === operation.chat && (operation.undone || each.undone)));
-      const undone = fits.map((each) => deeds.get(each.id));
-      deeds.set(operation.id, { does: agreed(undone.map((each) => each?.does && (each.does === "undid" ? "again" : "undid"))), first: agreed(undone.map((each) => each?.first)) });
+      const undone = deeds.get(operation.undoes ?? "");
+      deeds.set(operation.id, { does: undone?.does === "undid" ? "again" : "undid", first: undone?.first ?? null });
     } else deeds.set(operation.id, { does: "did", first: operation });
-    older.push(operation);
   }
   return deeds;
-}
-
-/**
- * @template T
- * @param {T[]} values
- * @returns {NonNullable<T> | null} the value, if all have the same
- */
-function agreed(values) {
-  return new Set(values).size === 1 ? (values[0] ?? null) : null;
 }
 
 /**
