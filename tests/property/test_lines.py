@@ -58,6 +58,7 @@ def test_the_last_line_is_found_without_the_others_or_not_at_all(data: bytes) ->
     spans, odd = simply(data)
     is_plain = len(spans) > 1 and len(spans) - 1 not in odd and data[spans[-1][0] :].startswith(b"{")
     assert found == spans[-1] if is_plain else found in (None, *spans[-1:])
+    assert not spans or Chat.from_bytes(data).span(HEADER) == spans[0]
 
 
 needles_in_files = st.sampled_from([b"x", b"{}", b'"', b"xx", b"}{", b"\xef\xbb\xbf{"])

@@ -183,6 +183,8 @@ class Chat:
         """
         if line == LAST:
             return self._last_span()
+        if line == HEADER and (header := self._plain_header()):
+            return 0, len(header)
         return self.lines.starts[line + 1], self.lines.ends[line + 1]
 
     def _last_span(self) -> tuple[int, int]:
