@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 import time
 from pathlib import Path
@@ -36,7 +35,6 @@ def forget(monkeypatch: pytest.MonkeyPatch, *calls: str) -> None:
     """Take calls away from the system."""
     for call in calls:
         monkeypatch.delattr(os, call, raising=False)
-    monkeypatch.delattr(mmap, "MAP_POPULATE", raising=False)  # Linux alone has it
 
 
 @pytest.mark.parametrize("system", [LinkingDisk, PlainDisk])

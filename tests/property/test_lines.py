@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forklore.formats.chat_facts import HeaderFacts, count_messages, read_header
-from forklore.formats.chat_jsonl import Chat, ChatDamaged, index_lines
-from forklore.model.plan import HEADER, LAST
+from forklore.formats.chat_jsonl import Chat, index_lines
+from forklore.model.plan import HEADER
 from forklore.testing.strategies import WildStory, headers, wild_stories
 
 pieces = st.sampled_from([b"\n", b"\r", b" ", b"\t", b"{", b"}", b"x", b'"', b"\xef\xbb\xbf", b"{}", b"\0", b"\xff"])
@@ -46,19 +46,6 @@ def test_every_chunking_finds_the_lines(data: bytes, at: list[int]) -> None:
     assert list(index.odd_lines) == odd
     assert index.size == len(data)
     assert Chat.from_bytes(data).lines == index
-
-
-@given(files)
-def test_the_last_line_is_found_without_the_others_or_not_at_all(data: bytes) -> None:
-    try:
-        found = Chat.from_bytes(data).span(LAST)
-    except ChatDamaged:
-        found = None
-
-    spans, odd = simply(data)
-    is_plain = len(spans) > 1 and len(spans) - 1 not in odd and data[spans[-1][0] :].startswith(b"{")
-    assert found == spans[-1] if is_plain else found in (None, *spans[-1:])
-    assert not spans or Chat.from_bytes(data).span(HEADER) == spans[0]
 
 
 needles_in_files = st.sampled_from([b"x", b"{}", b'"', b"xx", b"}{", b"\xef\xbb\xbf{"])

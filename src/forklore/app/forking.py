@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -16,7 +16,6 @@ from forklore.app.settings import Settings
 from forklore.channels.cut import ForkPoint, Parent
 from forklore.channels.identity import own_identity
 from forklore.channels.running_recap import RunningRecap
-from forklore.channels.scenes import mid_flight
 from forklore.checks.requirements import Subject, check
 from forklore.disk.lock import workspace_lock
 from forklore.disk.publishing import NameTaken
@@ -30,7 +29,7 @@ from forklore.log.telling import tell
 from forklore.model import names
 from forklore.model.address import ChatAddress
 from forklore.model.finding import Finding, Report, Severity
-from forklore.model.plan import LAST, Plan
+from forklore.model.plan import Plan
 from forklore.planning.fork import Draft, ForkFiles, clone_of, draft_fork, parent_change, plan_fork
 from forklore.planning.swipe import shown_swipe
 
@@ -82,9 +81,9 @@ def fork(request: ForkRequest, means: Means) -> ForkMade:
                 reading(means.workspace, request.chat, with_book=False) as read,
                 means.transactions.begin(means.new_operation_id(), _written(read, means)) as run,
             ):
-                _stage_copies_ahead(run, request, means, read)
+                _stage_clone_ahead(run, request, means, read)
                 point = _fork_point(request, means, read)
-                guess = _stage_chat_ahead(run, point, request, means=means, read=read)
+                guess = _stage_chats_ahead(run, point, request, means=means, read=read)
                 read.parse_book()
                 draft, report = draft_and_check(request, means, read, point)
                 if draft is not None and report.valid:
@@ -259,17 +258,14 @@ def _size(read: Reading) -> int:
     return sum(file.size for file in read.files.values())
 
 
-def _stage_copies_ahead(run: Run, request: ForkRequest, means: Means, read: Reading) -> None:
-    """Begin with the lorebook and the parent: a fork at the head needs them, whatever is in the chat."""
-    if request.at is not None or request.swipe is not None or read.damage or _size(read) < _LARGE:
+def _stage_clone_ahead(run: Run, request: ForkRequest, means: Means, read: Reading) -> None:
+    """Begin with the lorebook: a fork at the head copies it, whatever is in the chat."""
+    if request.at is not None or request.swipe is not None or read.book_path is None or _size(read) < _LARGE:
         return
-    chat_name, clone = _fork_names(request, means, read)
-    if clone is not None and read.book_path is not None:
+    clone = _fork_names(request, means, read)[1]
+    if clone is not None:
         book = clone_of(means.workspace.book_path(clone), read.book_path, read.files[read.book_path].size)
         run.stage_ahead([book], read.files)
-    if not request.leave_parent:
-        files = _files(chat_name, clone, request, read=read, workspace=means.workspace)
-        run.stage_ahead([parent_change(request.kind, LAST, read.parent.metadata, files)], read.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,12 +277,15 @@ class _Guess:
     plan: Plan
 
 
-def _stage_chat_ahead(
+def _stage_chats_ahead(
     run: Run, point: ForkPoint | None, request: ForkRequest, *, means: Means, read: Reading
 ) -> _Guess | None:
-    """Go on with the new chat; its record is made as if the book held no surprise."""
+    """Go on with the parent, then with the new chat; its record is made as if the book held no surprise."""
     if point is None or not point.is_head or _size(read) < _LARGE:
         return None
+    if not request.leave_parent:
+        files = _files(point, request, read, means.workspace)
+        run.stage_ahead([parent_change(point, read.parent.metadata, files)], read.files)
     book = None
     if read.book_name is not None and read.book_path is not None:
         book = unsurprising_lorebook(read.book_name, read.files[read.book_path].size)
@@ -297,8 +296,6 @@ def _stage_chat_ahead(
         return None
     guess = _Guess(draft, report, _plan(draft, report, request, read=read, means=means))
     run.stage_ahead(guess.plan.changes, read.files)
-    with suppress(ChatDamaged):  # told by the checks, which find the answer kept
-        mid_flight(read.parent.chat, upto=point.at)  # now: this lets the copies go on, decoding the book does not
     return guess
 
 
@@ -399,24 +396,21 @@ _GROUP_IS_NOT = "SillyTavern cannot open the chat until the group lists it: undo
 
 def _plan(draft: Draft, report: Report, request: ForkRequest, *, read: Reading, means: Means) -> Plan:
     try:
-        chat_name, clone = draft.point.chat_name, draft.point.clone_name
-        return plan_fork(draft, report, _files(chat_name, clone, request, read=read, workspace=means.workspace))
+        return plan_fork(draft, report, _files(draft.point, request, read, means.workspace))
     except NotJson as error:  # nested so deep that it can just be read, but not be looked through
         raise ChatUnreadable(f"The header of {str(read.address)!r} cannot be edited ({error}).") from error
 
 
-def _files(
-    chat_name: str, clone: str | None, request: ForkRequest, *, read: Reading, workspace: Workspace
-) -> ForkFiles:
-    fork_address = read.address.sibling(chat_name)
+def _files(point: ForkPoint, request: ForkRequest, read: Reading, workspace: Workspace) -> ForkFiles:
+    fork_address = read.address.sibling(point.chat_name)
     return ForkFiles(
         address=str(fork_address),
-        chat_name=chat_name,
-        clone_name=clone,
+        chat_name=point.chat_name,
+        clone_name=point.clone_name,
         parent=read.chat_path,
         chat=workspace.chat_path(fork_address),
         book=read.book_path,
-        clone=workspace.book_path(clone) if clone is not None else None,
+        clone=workspace.book_path(point.clone_name) if point.clone_name is not None else None,
         group=group_path(read, workspace),
         read=tuple((path, file.fingerprint) for path, file in read.files.items()),
         leave_parent=request.leave_parent,

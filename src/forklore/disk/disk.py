@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 import sys
 import time
@@ -23,8 +22,6 @@ _WINDOWS = sys.platform == "win32"
 _O_BINARY = getattr(os, "O_BINARY", 0)
 _COPY_BYTES = 1 << 30
 _READ_BYTES = 1 << 20
-_WORTH_MAPPING = 1 << 20
-_MAPPED_AT_ONCE = 24 << 20  # it counts as memory of ours
 _NO_SUCH_CALL = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
 _NO_SPACE = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _NO_KERNEL_COPY = _NO_SUCH_CALL | {errno.EXDEV, errno.EBADF, errno.EIO}
@@ -119,10 +116,8 @@ class Disk:
         """Copy a byte range of *source* to the end of *target*, inside the kernel where it can be done."""
         while start < end:
             # Some file systems answer that nothing was left to copy although there is: reading tells for sure.
-            copied = (
-                _copy_mapped(source, target, start, end - start)
-                or _copy_in_kernel(source, target, start, end - start)
-                or _copy_by_hand(source, target, start, end - start)
+            copied = _copy_in_kernel(source, target, start, end - start) or _copy_by_hand(
+                source, target, start, end - start
             )
             if not copied:
                 raise OSError(errno.ESTALE, "The file became shorter while it was copied")
@@ -217,36 +212,6 @@ def write_whole(path: Path, content: bytes, disk: Disk | None = None, *, private
         os.close(descriptor)
     disk.replace(new, path)
     disk.sync_folder(path.parent)
-
-
-def _copy_mapped(source: int, target: int, start: int, count: int) -> int:
-    """Write what is mapped from *source*, the quickest copy on Linux; return how many bytes, 0 where it will not do.
-
-    The kernel reads the mapping for us, so a file that is shortened meanwhile is an error and no fatal signal. Where
-    source and target stand alike within a block, the file system may share blocks instead of copying: not our turn.
-    """
-    if count < _WORTH_MAPPING or not hasattr(mmap, "MAP_POPULATE"):
-        return 0
-    before = start % mmap.ALLOCATIONGRANULARITY
-    if before == os.lseek(target, 0, os.SEEK_CUR) % mmap.ALLOCATIONGRANULARITY:
-        return 0
-    try:
-        with (
-            mmap.mmap(
-                source,
-                min(before + count, _MAPPED_AT_ONCE),
-                flags=mmap.MAP_SHARED | mmap.MAP_POPULATE,
-                prot=mmap.PROT_READ,
-                offset=start - before,
-            ) as mapped,
-            memoryview(mapped) as view,
-            view[before:] as part,
-        ):
-            return os.write(target, part)
-    except (OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno in _NO_SPACE:
-            raise
-        return 0
 
 
 def _copy_in_kernel(source: int, target: int, start: int, count: int) -> int:

@@ -41,7 +41,6 @@ class Preparation:
         self._open_files = ExitStack()
         self._stager: Stager | None = None
         self._ahead: dict[Change, Begun] = {}
-        self._edited: dict[tuple[str, tuple[Piece, ...]], Writing] = {}
         self.working_on = ""
         """The path of the change that is being staged, for whoever has to say what failed."""
 
@@ -135,10 +134,7 @@ class Preparation:
         written["inverse"] = [edit.to_json() for edit in prepared.inverse]
         written["expected"] = file.fingerprint.to_json()
         # What we put in tells our new content well enough; what is copied around it need not be proven.
-        new = change.path, prepared.pieces
-        if new not in self._edited:  # begun ahead, before it was known which message is the last
-            self._edited[new] = stager.begin(aside, prepared.pieces, sources, file.stat, prove=False)
-        return written, self._edited[new]
+        return written, stager.begin(aside, prepared.pieces, sources, file.stat, prove=False)
 
     def _begin_copy(self, stager: Stager, written: JournalledChange, source: Path, copy: Path) -> Begun:
         """Begin to copy a whole file: no rename leads from one disk to another, so a copy has to be ready for it."""

@@ -29,7 +29,6 @@ from forklore.disk.referrers import referrers
 from forklore.disk.staging import Stager, prepare_edit
 from forklore.disk.workspace import Workspace
 from forklore.errors import ForkloreError
-from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.formats.json_text import NotJson
 from forklore.log.operations import Operation, OperationLog
 from forklore.log.telling import tell
@@ -124,9 +123,7 @@ class Run:
 
     def stage_ahead(self, changes: Sequence[Change], sources: dict[str, OpenFile]) -> None:
         """Begin to write what the plan is likely to ask for, while it is still being made and checked."""
-        with suppress(
-            OSError, ForkloreError, NotJson, ChatDamaged
-        ):  # whatever fails will fail again, and be told, with the plan
+        with suppress(OSError, ForkloreError, NotJson):  # whatever fails will fail again, and be told, with the plan
             self._preparation.stage_ahead(changes, sources)
 
     def apply(self, plan: Plan, *, when: str, sources: dict[str, OpenFile] | None = None) -> Applied:

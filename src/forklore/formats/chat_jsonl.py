@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Any
 
 from forklore.formats.json_text import NotJson, parse_object
-from forklore.model.plan import HEADER, LAST
+from forklore.model.plan import HEADER
 
 _BRACE = ord("{")
 _BOM = b"\xef\xbb\xbf"
@@ -28,7 +28,6 @@ ReadChunks = Callable[[int, int], Iterator[Any]]
 """Yields the bytes from an offset up to another one in pieces; each is gone when the next one comes."""
 
 SCAN_BYTES = 256 << 10
-_TAIL_BYTES = 256 << 10
 _HEADER_BYTES = 256 << 10  # as long as most headers are; those of older stories may be longer
 
 
@@ -141,8 +140,6 @@ class Chat:
     chunks: ReadChunks
     read_from_start: Callable[[int], bytes] | None = None
     """Returns the first bytes of the file, as many as there are."""
-    size: int | None = None
-    """How many bytes the file has."""
     answers: dict[str, Any] = field(default_factory=dict)
     """What looking through the whole chat has answered already."""
 
@@ -154,7 +151,6 @@ class Chat:
             lambda start, end: data[start:end],
             lambda start, end: iter((data[start:end],)),
             lambda count: data[:count],
-            len(data),
         )
 
     @cached_property
@@ -177,25 +173,8 @@ class Chat:
         return 0 <= message < self.message_count
 
     def span(self, line: int) -> tuple[int, int]:
-        """Return where a message, or the ``HEADER``, begins and ends (without its line break).
-
-        The ``LAST`` one is found without looking through the file; raises ``ChatDamaged`` where it is not plain to see.
-        """
-        if line == LAST:
-            return self._last_span()
-        if line == HEADER and (header := self._plain_header()):
-            return 0, len(header)
+        """Return where a message, or the ``HEADER``, begins and ends (without its line break)."""
         return self.lines.starts[line + 1], self.lines.ends[line + 1]
-
-    def _last_span(self) -> tuple[int, int]:
-        offset = max(0, (self.size or 0) - _TAIL_BYTES)
-        tail = self.read(offset, self.size or 0)
-        line_end = len(tail.rstrip(_BLANKS + b"\n"))
-        start = tail.rfind(b"\n", 0, line_end) + 1
-        if not start or tail[start : start + 1] != b"{":
-            raise ChatDamaged("The last message cannot be found.")
-        newline = tail.find(b"\n", line_end)
-        return offset + start, offset + newline if newline >= 0 else offset + len(tail)
 
     def line_bytes(self, line: int) -> bytes:
         """Return a message, or the ``HEADER``, as it is written."""

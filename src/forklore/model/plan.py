@@ -11,8 +11,6 @@ from typing import Any
 
 HEADER = -1
 """The line of a chat file that holds its metadata; messages are numbered from 0."""
-LAST = -2
-"""The last message, where they are not counted yet: only for what is staged ahead of a plan."""
 
 JsonPath = tuple[str | int, ...]
 
