@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import forklore
-from forklore.app import doctor
 from forklore.app.progress import Silent
 from forklore.checks.requirements import REQUIREMENTS
 from tests.needed import missing
@@ -81,17 +80,6 @@ def test_every_code_and_repair_has_words() -> None:
 
     assert {code for code in codes if f"code.{code}" not in english} == set()
     assert {repair for repair in repairs if f"repair.{repair}" not in english} == set()
-
-
-def test_the_page_offers_to_mend_what_the_service_mends() -> None:
-    script = (PAGE / "js" / "views" / "doctor.js").read_text("utf-8")
-    table = script.partition("const SAFE = {")[2].partition("};")[0]
-
-    assert dict(re.findall(r'(\w+): "([\w-]+)"', table)) == {
-        "OPERATION_LEFTOVER": "recover",
-        "GROUP_CHAT_UNLISTED": "list-chat",
-        **doctor._SAFE,  # the page must not offer more, nor less
-    }
 
 
 class Heard(Silent):

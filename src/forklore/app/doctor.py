@@ -18,13 +18,14 @@ from forklore.model.address import ChatAddress
 from forklore.model.plan import Plan
 from forklore.planning.fork import group_entry
 
-_SAFE = {
+_SAFE_IN_CHATS = {
     "CHAT_RENAMED": "follow-rename",  # first: its children miss their parent only because of it
     "PARENT_MISSING": "follow-rename",
     "RUNNING_RECAP_FOREIGN": "take-over",
     "LINK_PENDING": "relink",
     "MAP_STALE": "remove-entry",
 }
+_SAFE = {"OPERATION_LEFTOVER": "recover", "GROUP_CHAT_UNLISTED": "list-chat", **_SAFE_IN_CHATS}
 """What cannot lose anything: names that are followed, and hints that are written or removed."""
 
 
@@ -58,7 +59,7 @@ class Examined:
         """Return the answer of ``doctor``."""
         return {
             "ok": self.ok,
-            "findings": [located.to_json() for located in self.findings],
+            "findings": [{**located.to_json(), "safe": _is_safe(located)} for located in self.findings],
             "fixed": [fixed.to_json() for fixed in self.fixed],
         }
 
@@ -85,13 +86,13 @@ _SOME_MENDED = "What was mended until then stays so; `forklore log` shows it, an
 
 def _fix(findings: tuple[Located, ...], means: Means) -> Iterator[Fixed]:
     yield from _recovered(findings, means)
-    for located in _with("GROUP_CHAT_UNLISTED", "list-chat", findings):
+    for located in _safe("GROUP_CHAT_UNLISTED", findings):
         operation = _listed(located, means)
         if operation is not None:
             yield Fixed("GROUP_CHAT_UNLISTED", located.where, "list-chat", operation)
     around: Around | None = None
-    for code, repair in _SAFE.items():
-        for located in _with(code, repair, findings):
+    for code, repair in _SAFE_IN_CHATS.items():
+        for located in _safe(code, findings):
             around = around or Around(means)
             operation = _repaired(located, repair, means, around)
             if operation is not None:
@@ -99,12 +100,17 @@ def _fix(findings: tuple[Located, ...], means: Means) -> Iterator[Fixed]:
                 around = None if repair == "follow-rename" else around  # it may have mended others too
 
 
-def _with(code: str, repair: str, findings: tuple[Located, ...]) -> list[Located]:
-    return [each for each in findings if each.finding.code == code and repair in each.finding.repairs[:1]]
+def _is_safe(located: Located) -> bool:
+    """Whether ``--fix`` mends it: its first repair cannot lose anything."""
+    return _SAFE.get(located.finding.code) in located.finding.repairs[:1]
+
+
+def _safe(code: str, findings: tuple[Located, ...]) -> list[Located]:
+    return [each for each in findings if each.finding.code == code and _is_safe(each)]
 
 
 def _recovered(findings: tuple[Located, ...], means: Means) -> Iterator[Fixed]:
-    leftovers = _with("OPERATION_LEFTOVER", "recover", findings)
+    leftovers = _safe("OPERATION_LEFTOVER", findings)
     if leftovers:
         with workspace_lock(means.workspace.root, what="operation"):
             means.transactions.recover()

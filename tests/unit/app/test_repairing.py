@@ -455,9 +455,12 @@ class TestDoctor:
         chat_file(tmp_path, "Fork").rename(chat_file(tmp_path, "New"))
         change_header(chat_file(tmp_path, "Tale"), DAMAGES["stale map"][1])
 
+        told = opened.doctor().to_json()["findings"]
         first, second = opened.doctor(fix=True), opened.doctor(fix=True)
 
         assert {fixed.code for fixed in first.fixed} >= {"CHAT_RENAMED", "MAP_STALE"}
+        assert {fixed.code for fixed in first.fixed} <= {each["code"] for each in told if each["safe"]}
+        assert not any(each["safe"] for each in first.to_json()["findings"])
         assert second.fixed == ()
         assert second.findings == first.findings
 

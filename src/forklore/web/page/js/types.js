@@ -16,6 +16,7 @@
  * @property {string[]} repairs
  * @property {string} [chat]
  * @property {string} [path]
+ * @property {boolean} [safe] whether mending it cannot lose anything, as the doctor says
  */
 
 /** @typedef {{action: string, path: string}} PlannedChange */

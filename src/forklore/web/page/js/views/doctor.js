@@ -18,17 +18,6 @@ import { known, many, t } from "../strings.js";
 /** @typedef {import("../types.js").Examined} Examined */
 /** @typedef {import("../types.js").Finding} Finding */
 
-/** What is mended without a choice, as the service does it; a test holds it against the service's own list. */
-const SAFE = {
-  OPERATION_LEFTOVER: "recover",
-  GROUP_CHAT_UNLISTED: "list-chat",
-  CHAT_RENAMED: "follow-rename",
-  PARENT_MISSING: "follow-rename",
-  RUNNING_RECAP_FOREIGN: "take-over",
-  LINK_PENDING: "relink",
-  MAP_STALE: "remove-entry",
-};
-
 /** @type {Examined | null} what was found last, so that coming back shows it at once */
 let last = null;
 
@@ -96,7 +85,7 @@ export function showDoctor(place, _, signal) {
       result,
       examined.fixed.length ? fixedPart(examined) : null,
       examined.findings.length
-        ? h("div", { class: "doctor-sum" }, h("p", { role: "status" }, h("strong", null, many("doctor.found", examined.findings.length)), " ", many("doctor.places", groups.size)), examined.findings.some(isSafe) ? button(t("doctor.fix"), () => void mend(), { icon: "check" }) : h("p", { class: "quiet" }, t("doctor.fixed.none")))
+        ? h("div", { class: "doctor-sum" }, h("p", { role: "status" }, h("strong", null, many("doctor.found", examined.findings.length)), " ", many("doctor.places", groups.size)), examined.findings.some((finding) => finding.safe) ? button(t("doctor.fix"), () => void mend(), { icon: "check" }) : h("p", { class: "quiet" }, t("doctor.fixed.none")))
         : emptiness("shield", t("doctor.good"), h("p", null, t("doctor.good.text"))),
       leaksPart(examined.findings),
       ...[...groups].map(([where, findings]) => group(where, findings)),
@@ -130,11 +119,6 @@ export function showDoctor(place, _, signal) {
       ...findings.map((finding) => (chat ? findingWithRepairs(finding, chat, () => void examine()) : findingPart(finding))),
     );
   }
-}
-
-/** @param {Finding} finding @returns {boolean} */
-function isSafe(finding) {
-  return Object.entries(SAFE).some(([code, repair]) => code === finding.code && repair === finding.repairs[0]);
 }
 
 /** @param {Finding[]} findings @returns {Map<string, Finding[]>} */
