@@ -92,7 +92,7 @@ def repair(address: ChatAddress, code: str, name: str, means: Means, *, book: st
         done = share(address, means) if name == "share" else isolate(address, means)
         return Repairs(str(address), offered.finding, offered.offered, name, done.operation)
 
-    operation = make_repair(address, code, name, means, book=book)
+    operation = make_repair(address, code, name, means, around=Around(means, book=book))
     return Repairs(str(address), offered.finding, offered.offered, name, operation.id)
 
 
@@ -102,14 +102,13 @@ def make_repair(
     name: str,
     means: Means,
     *,
-    around: Around | None = None,
+    around: Around,
     only_first: bool = False,
-    book: str | None = None,
 ) -> Operation:
     """Make a repair if it is still offered, with *only_first* as the best one; raises ``BadRequest`` when it is not."""
 
     def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
-        with _mending(address, means, around or Around(means, book=book)) as (mending, read):
+        with _mending(address, means, around) as (mending, read):
             repairs = _finding(mending.opened, code).repairs[: 1 if only_first else None]
             changes = plan_repair(name, code, mending) if name in repairs else ()
             if not changes:
