@@ -337,7 +337,6 @@ def _make(draft: Draft, report: Report, read: Reading, plan: Plan, *, means: Mea
     applied = run.apply(plan, when=means.timestamp(), sources=read.files)
     progress.note(f'{point.kind.capitalize()} created: "{point.chat_name}"', good=True)
     told = told_of_fork(draft, report, read)
-    told["warnings"] = tuple(_now_made(warning, told["chat"]) for warning in told["warnings"])
     told["warnings"] += tuple(_link_pending(reason) for reason in applied.pending)
     return ForkMade(
         **told,
@@ -365,14 +364,6 @@ def told_of_fork(draft: Draft, report: Report, read: Reading) -> dict[str, Any]:
         "carried_from_present": tuple(draft.carried),
         "left_out": tuple(draft.left_out),
     }
-
-
-def _now_made(warning: Finding, chat: str) -> Finding:
-    """Return a warning with what can be done about it once the fork is there."""
-    if warning.code != "HISTORY_HIDDEN":
-        return warning
-    command = f'forklore repair "{chat}" {warning.code} --with show-last-scene'
-    return replace(warning, action=f"Show it the last scene: `{command}`", repairs=("show-last-scene",))
 
 
 _SOURCES = {

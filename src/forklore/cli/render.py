@@ -306,7 +306,15 @@ def fork(made: ForkMade) -> str:
             ("take it back", f"forklore undo {made.operation}"),
         ),
     ]
-    return "\n".join(lines) + "\n" + _warnings(made.warnings)
+    return "\n".join(lines) + "\n" + _warnings([_now_made(warning, made.chat) for warning in made.warnings])
+
+
+def _now_made(warning: Finding, chat: str) -> Finding:
+    """Return a warning with what can be done about it once the fork is there."""
+    if warning.code != "HISTORY_HIDDEN":
+        return warning
+    command = f'forklore repair "{chat}" {warning.code} --with show-last-scene'
+    return replace(warning, action=f"Show it the last scene: `{command}`")
 
 
 def _source(made: ForkMade) -> str:

@@ -66,22 +66,6 @@ class TestTheFlag:
         assert workspace.checkpoint("Mira/Tale").warnings == ()
 
 
-def test_a_hidden_history_is_advised_to_be_repaired_once_the_fork_is_there(tmp_path: Path) -> None:
-    workspace = tale(tmp_path, stories.message("Hello.", is_system=True))
-    (planned,) = workspace.plan("checkpoint", "Mira/Tale", name="Fork").report.warnings
-
-    (made,) = workspace.checkpoint("Mira/Tale", name="Fork").warnings
-
-    assert (planned.code, planned.action, planned.repairs) == (
-        "HISTORY_HIDDEN",
-        "Make the fork with --show-last-scene",
-        (),
-    )
-    assert (made.code, made.message, made.repairs) == (planned.code, planned.message, ("show-last-scene",))
-    assert '`forklore repair "Mira/Fork" HISTORY_HIDDEN --with show-last-scene`' in made.action
-    workspace.repair("Mira/Fork", made.code, repair=made.repairs[0])
-
-
 class TestNames:
     @pytest.mark.req(55, 82)
     def test_a_fork_without_a_name_is_numbered_like_sillytavern_does(self, tmp_path: Path) -> None:
