@@ -106,11 +106,7 @@ class Forklore:
     ) -> None:
         """Work on the user folder *root*; use ``forklore.open`` to find it and wire everything."""
         self.root = root
-        self._workspace = Workspace(
-            root,
-            exact_addresses=exact_addresses,
-            mains=lambda: (story.main for story in self._stories()),
-        )
+        self._workspace = Workspace(root, exact_addresses=exact_addresses)
         self._transactions = Transactions(root, disk, outside.cache)
         self._is_policy_given = policy is not None
         self._means = Means(

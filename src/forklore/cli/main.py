@@ -151,8 +151,7 @@ program = Program(
     ],
     help=(
         "Checkpoints and branches of SillyTavern stories that share nothing with their parent and can be undone.\n\n"
-        "CHAT is an address (folder/name), a chat's name, or a part that only one chat has; "
-        "a character means its main chat, if it has only one. "
+        "CHAT is an address (folder/name), a chat's name, or a part that only one chat has. "
         "Messages are numbered from 0. Options of the program may also stand after the command."
     ),
     epilog="forklore COMMAND --help shows examples. Start with: forklore stories, or forklore demo",

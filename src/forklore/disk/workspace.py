@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -123,16 +123,10 @@ class ChatFolder:
 class Workspace:
     """The files of one user, by what they are. Paths handed out are relative to the root, with ``/``."""
 
-    def __init__(
-        self, root: Path, *, exact_addresses: bool = False, mains: Callable[[], Iterable[str]] = tuple
-    ) -> None:
-        """Look at the user folder *root*; with *exact_addresses* an address is never taken for a part of another.
-
-        *mains* tells the addresses of all main chats; it is asked only where a character's name fits several chats.
-        """
+    def __init__(self, root: Path, *, exact_addresses: bool = False) -> None:
+        """Look at the user folder *root*; with *exact_addresses* an address is never taken for a part of another."""
         self.root = root
         self._exact_addresses = exact_addresses
-        self._mains = mains
         self._root = str(root)
 
     # --- paths ----------------------------------------------------------------------------------------------------
@@ -195,10 +189,7 @@ class Workspace:
                     continue
 
     def resolve(self, text: str) -> ChatAddress:
-        """Return the chat that *text* means: an exact address, an exact name, or a part that only one chat has.
-
-        What is part of a character's name, and of nothing else, means the character's main chat if there is only one.
-        """
+        """Return the chat that *text* means: an exact address, an exact name, or a part that only one chat has."""
         address = ChatAddress.parse(text)
         if address is not None and self._is_solo_chat(address):
             return address  # the quick way: no folder needs to be listed
@@ -209,8 +200,6 @@ class Workspace:
             lambda chat: text.casefold() in str(chat).casefold(),
         ):
             found = [chat for chat in chats if fits(chat)]
-            if len(found) > 1 and text.strip() and all(text.casefold() in chat.folder.casefold() for chat in found):
-                found = self._only_main(found)
             if len(found) == 1:
                 return found[0]
             if self._exact_addresses and address is not None and not found:
@@ -220,12 +209,6 @@ class Workspace:
                 more = f"\n  … and {len(found) - 20} more" if len(found) > 20 else ""
                 raise ChatAmbiguous(f"{text!r} fits {len(found)} chats:{shown}{more}")
         raise ChatNotFound(f"There is no chat {text!r}.")
-
-    def _only_main(self, found: list[ChatAddress]) -> list[ChatAddress]:
-        """Return the main chat among those that were *found*, or all of them when that does not tell one."""
-        mains = set(self._mains())
-        main = [chat for chat in found if str(chat) in mains]
-        return main if len(main) == 1 else found
 
     def _is_solo_chat(self, address: ChatAddress) -> bool:
         plain = _is_plain(address.folder) and _is_plain(address.name)

@@ -138,33 +138,6 @@ class TestAddressing:
         with pytest.raises(ChatAmbiguous, match=r"Branch #1[\s\S]*Checkpoint #1"):
             opened(REAL).check("18h36m02")
 
-    @pytest.mark.parametrize("text", ["Maren", "maren tolliver"])
-    def test_a_character_means_its_only_main_chat(self, text: str, opened: Opened) -> None:
-        assert opened("hollow_quay_legacy_shared").check(text).chat == MAREN
-
-    @pytest.mark.parametrize(
-        "other",
-        [
-            stories.solo_files("Second", {}, stories.conversation(1)),
-            stories.solo_files("Tea with Mira", {}, stories.conversation(1), folder="Ilse"),
-        ],
-    )
-    def test_a_character_is_ambiguous_when_another_story_fits_as_well(
-        self, other: dict[str, bytes], tmp_path: Path
-    ) -> None:
-        files = stories.solo_files("First", {}, stories.conversation(2))
-        workspace = forklore.open(write_workspace(tmp_path, files | other))
-        workspace.branch("First")
-
-        with pytest.raises(ChatAmbiguous, match="fits 3 chats"):
-            workspace.check("Mira")
-
-    def test_the_name_of_a_chat_comes_before_that_of_a_character(self, tmp_path: Path) -> None:
-        files = stories.solo_files("First", {}, stories.conversation(2))
-        files |= stories.solo_files("Mira", {"main_chat": "First"}, stories.conversation(1))
-
-        assert forklore.open(write_workspace(tmp_path, files)).check("Mira").chat == "Mira/Mira"
-
     def test_none_that_fits_is_not_found(self, opened: Opened) -> None:
         with pytest.raises(ChatNotFound):
             opened(REAL).check("nobody")
