@@ -117,12 +117,7 @@ def snapshot_of(chat: Chat) -> Scene | None:
 
 
 def stale_operations(opened: Opened) -> list[QueuedOperation]:
-    """Return the waiting operations that work on messages which this timeline does not have.
-
-    Nobody can tell whose they are while another chat names the same lorebook, so that there they are none of its own.
-    """
-    if opened.is_book_of_others_too:
-        return []
+    """Return the waiting operations that work on messages which this timeline does not have."""
     try:
         operations = read_queue(opened.book)
     except QueueUnreadable:

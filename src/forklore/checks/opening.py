@@ -257,11 +257,12 @@ def _queue_is_readable(opened: Opened) -> Problems:
 def _queue_is_of_this_timeline(opened: Opened) -> Problems:
     stale = stale_operations(opened)
     if stale:
+        others = opened.is_book_of_others_too  # nobody can tell whose they are then
         yield Problem(
             f"{len(stale)} waiting operations are about messages that are not in this timeline",
-            "Cancel them",
+            "Leave them to the other chat that names the lorebook, or isolate this one" if others else "Cancel them",
             "; ".join(str(operation) for operation in stale[:10]),
-            ("cancel-operations",),
+            () if others else ("cancel-operations",),
         )
 
 

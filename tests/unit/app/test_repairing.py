@@ -354,10 +354,11 @@ class TestInsideTheBook:
         if on_purpose:
             opened.isolate("Mira/Other", share=True)
 
-        found = codes(opened.verify("Mira/Other"))
+        (stale,) = [each for each in opened.verify("Mira/Other").findings if each.code == "QUEUE_STALE"]
 
-        assert "QUEUE_STALE" not in found
-        with pytest.raises(BadRequest, match="no finding"):
+        assert stale.repairs == ()
+        assert "the other chat" in stale.action
+        with pytest.raises(BadRequest, match="there are: none"):
             opened.repair("Mira/Other", "QUEUE_STALE", repair="cancel-operations")
         assert [each.status for each in opened.queue(MAIN).operations] == ["pending"]
 
