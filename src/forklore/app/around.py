@@ -241,6 +241,11 @@ class Around:
         """The names of all lorebooks."""
         return frozenset(self._means.workspace.books())
 
+    @cached_property
+    def unused_books(self) -> frozenset[str]:
+        """The lorebooks that no chat names."""
+        return self.books - self.used_books
+
     def book_now(self, book: str, record: Mapping[str, Any], digest: object) -> str | None:
         """Return what a lorebook that is gone is called now: as we were told, or by what was recorded of it.
 
@@ -248,11 +253,10 @@ class Around:
         one and no older than the fork, and when nothing else is known of either: neither that *book* is in the trash,
         nor that we have made the other one for another fork.
         """
-        unused = self.books - self.used_books
         if self._told_book is not None:
-            return self._told_book if self._told_book in unused else None
+            return self._told_book if self._told_book in self.unused_books else None
         given, since = record.get("cloned_lorebook_name"), record.get("timestamp")
-        if isinstance(given, str) and given in unused:
+        if isinstance(given, str) and given in self.unused_books:
             return given
         if not isinstance(digest, str) or self._means.workspace.book_path(book) in self.trashed:
             return None
@@ -267,7 +271,7 @@ class Around:
             change["path"] for operation in self.operations for change in operation.changes if change["do"] == "create"
         }
         strangers: dict[str, list[tuple[str, float]]] = {}
-        for name in self.books - self.used_books:
+        for name in self.unused_books:
             path = self._means.workspace.book_path(name)
             if path in ours:
                 continue

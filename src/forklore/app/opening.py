@@ -103,7 +103,7 @@ def _book_now(name: str, metadata: Any, around: Around) -> str | None:
 
 def _recorded_book_there(metadata: Any, around: Around) -> bool:
     name = _record(metadata).get("cloned_lorebook_name")
-    return isinstance(name, str) and name in around.books and name not in around.used_books
+    return isinstance(name, str) and name in around.unused_books
 
 
 def _broken_lines(chat: Chat) -> str:

@@ -184,7 +184,7 @@ async function onRenamed() {
 async function followRenames() {
     let count = 0;
     const { findings } = await api.look('doctor');
-    for (const finding of findings.filter((/** @type {any} */ each) => each.code !== 'LOREBOOK_MISSING')) {
+    for (const finding of findings.filter((/** @type {any} */ each) => each.safe)) {
         const name = ['follow-rename', 'take-over'].find((each) => finding.repairs.includes(each));
         const isOpen = finding.chat === st.openChat()?.address;
         if (finding.chat && name && (name === 'follow-rename' || isOpen)) {
