@@ -145,13 +145,20 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def _give_way(_entry: object) -> None:
+    """Do nothing, but in Python: so the threads that copy meanwhile get the interpreter between two entries."""
+
+
 @cache
 def _quick_decoder() -> Callable[[bytes], Any]:
     import msgspec  # noqa: PLC0415
 
     raw = msgspec.Raw
     entry = msgspec.defstruct(
-        "Entry", [("uid", int | None, None), ("comment", str | None, None), ("content", raw, raw())], gc=False
+        "Entry",
+        [("uid", int | None, None), ("comment", str | None, None), ("content", raw, raw())],
+        namespace={"__post_init__": _give_way},
+        gc=False,
     )
     entries: Any = dict[str, entry | None]  # type: ignore[valid-type]  # the type is made at run time
     return msgspec.json.Decoder(msgspec.defstruct("Book", [("entries", entries), ("name", str | None, None)])).decode
