@@ -108,6 +108,8 @@ def _are_sound(registries: Iterable[EntryOutline], comments: Mapping[int, str]) 
     ]
     if any(sum(column) != len(lines) for column in zip(*counts, strict=True)):
         return False
+    if any(text.lstrip().startswith("-") for text in contents):  # a line where the heading is: not looked at here
+        return False
     named = [line.partition(" | aliases: ")[0] for line in lines]
     known = {f"{uid} | name: {name}" for uid, name in comments.items()}
     # What is read from a line has no blanks around it, and a dash means that there is nothing: no line can name these.

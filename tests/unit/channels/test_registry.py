@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies
+from hypothesis import example, given, strategies
 
 from forklore.channels.registry import RegistryLine, broken_lines, registry_lines
 from forklore.formats.lorebook_json import EntryOutline, Outline, parse_lorebook
@@ -177,28 +177,36 @@ class TestCut:
         assert cut(origin, "registry", 1).edits == ()
 
 
-@given(
-    strategies.lists(
-        strategies.tuples(
-            strategies.integers(0, 5),
-            strategies.sampled_from(["item-Lamp", "item-Key", "item-Key", "a | b", " x", ""]),
-            strategies.sampled_from(
-                [
-                    "- UID={} | name: {} | aliases: a; b | synopsis: c",
-                    "- UID={} | name: {} | aliases: a | synopsis: c | synopsis: d | uid=1",
-                    "- UID={} | name: {} | aliases: a | uid=1",
-                    "- UID={} | name: {} | synopsis: b",
-                    "- UID={} | name: {}",
-                    "- uid: {} | name: {}",
-                    "?{}{}",
-                ]
-            ),
-        ),
-        max_size=6,
-    )
+_AS_WRITTEN = "- UID={} | name: {} | aliases: a; b | synopsis: c"
+_FORMS = [
+    _AS_WRITTEN,
+    "- UID={} | name: {} | aliases: a | synopsis: c | synopsis: d | uid=1",
+    "- UID={} | name: {} | aliases: a | uid=1",
+    "- UID={} | name: {} | synopsis: b",
+    "- UID={} | name: {}",
+    "- UID={}",
+    "{} | name: {} | aliases: a | synopsis: b",
+    "- uid: {} | name: {}",
+    "?{}{}",
+]
+_sound_lines = strategies.sampled_from([(0, "item-Lamp", _AS_WRITTEN), (1, "item-Key", _AS_WRITTEN)])
+_any_lines = strategies.tuples(
+    strategies.integers(0, 5),
+    strategies.sampled_from(["item-Lamp", "item-Key", "item-Key", "a | b", " x", ""]),
+    strategies.sampled_from(_FORMS),
 )
-def test_the_quick_look_at_a_registry_finds_what_reading_every_line_finds(items: list[tuple[int, str, str]]) -> None:
-    content = "\n".join(["[Registry: item]", *(form.format(uid, name) for uid, name, form in items)])
+
+
+@given(
+    strategies.sampled_from(["[Registry: item]\n", "", "\n"]),
+    strategies.lists(_sound_lines | _any_lines, max_size=6),
+)
+@example("", [(2, "", "- UID={}"), (0, "item-Lamp", _AS_WRITTEN)])
+@example("", [(0, "item-Lamp", _FORMS[6]), (2, "", "- UID={}"), (1, "item-Key", _AS_WRITTEN)])
+def test_the_quick_look_at_a_registry_finds_what_reading_every_line_finds(
+    heading: str, items: list[tuple[int, str, str]]
+) -> None:
+    content = heading + "\n".join(form.format(uid, name) for uid, name, form in items)
     book = Outline(("9", "0", "1"), (9, 0, 1), ("_registry_item", "item-Lamp", "item-Key"), {"9": content})
     comments = book.by_uid
     lines = list(registry_lines(book.registry_entries))
