@@ -54,7 +54,7 @@ def test_a_tree_tells_of_every_timeline_what_it_is_and_whether_it_leaks(maren: V
     tab = maren().go("story", MAREN)
 
     row = tab.see(".lane-row.kind-branch")
-    expect(row).to_contain_text("Branch #42")
+    expect(row).to_contain_text(re.compile(r"Branch #42 - Nov 2, 2025, 9:05\sPM"))
     expect(row).to_contain_text("at message 42")
     expect(row).to_contain_text("43 messages")
     expect(row).to_contain_text("recap v5")

@@ -45,7 +45,8 @@ export function storyName(address) {
 }
 
 /**
- * What a timeline is called beside its parent: without the parent's name in front.
+ * What a timeline is called beside its parent: without the parent's name in front, and with the moment that
+ * SillyTavern writes behind its own forks as people write one.
  * @param {string} address
  * @param {string | null} parent
  * @returns {string}
@@ -57,7 +58,9 @@ export function timelineName(address, parent) {
     return title;
   }
   const front = `${parts(parent).name} - `;
-  return name.startsWith(front) && name.length > front.length ? name.slice(front.length) : name;
+  const own = name.startsWith(front) && name.length > front.length ? name.slice(front.length) : name;
+  const made = STAMP.exec(own);
+  return made && own.endsWith(made[0]) ? own.replace(made[0], () => moment(stampTime(made))) : own;
 }
 
 /** @param {RegExpExecArray} found @returns {number} */

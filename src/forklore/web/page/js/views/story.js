@@ -125,7 +125,7 @@ function drawTree(tree, layout, signal) {
   function sift() {
     const words = filter.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
     for (const [index, lane] of layout.lanes.entries()) {
-      const text = `${lane.name} ${lane.lorebook ?? ""} ${t(`kind.${lane.kind}`)} ${t(`health.${lane.health}`)}`.toLocaleLowerCase();
+      const text = `${lane.name} ${timelineName(lane.chat, lane.parent)} ${lane.lorebook ?? ""} ${t(`kind.${lane.kind}`)} ${t(`health.${lane.health}`)}`.toLocaleLowerCase();
       const row = rows[index];
       if (row) row.hidden = !words.every((word) => text.includes(word));
     }
