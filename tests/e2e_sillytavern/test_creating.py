@@ -10,6 +10,13 @@ from tests.e2e_sillytavern.page import STEPS, Page
 from tests.e2e_sillytavern.tavern import Tavern, wait_for
 from tests.e2e_sillytavern.telling import SAMPLES, begin, empty_queue, folder_of, lore_in, name_of, operations_about
 
+_RECAPS_ARE_TOLD = """c.eventSource.on(c.eventTypes.GENERATION_AFTER_COMMANDS, () => {
+    const { chatMetadata, setExtensionPrompt } = SillyTavern.getContext();
+    const { current_version, versions } = chatMetadata.auto_recap_running_scene_recaps;
+    setExtensionPrompt('running recap', versions.find((each) => each.version === current_version).content, 0, 0);
+})"""
+"""What ST-Auto-Recap does before each answer: the selected version of the open chat goes into the prompt."""
+
 
 class TestThreeTimelines:
     @pytest.mark.req(60, 83, 84, 85)
@@ -198,6 +205,25 @@ class TestThePast:
         recaps = page.run("c.chatMetadata.auto_recap_running_scene_recaps")
         assert [version["new_scene_index"] for version in recaps["versions"]] == [10, 21]
         assert recaps["current_version"] == 1
+
+    @pytest.mark.req(120)
+    def test_the_running_recap_that_the_model_gets_is_that_of_the_fork(self, page: Page, tavern: Tavern) -> None:
+        main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Recap")
+        recaps = tavern.read_chat(main)[0]["auto_recap_running_scene_recaps"]
+        told = {version["version"]: version["content"] for version in recaps["versions"]}
+        page.open_character("Maren Recap.png")
+        page.open_chat(main)
+        page.run(_RECAPS_ARE_TOLD)
+
+        def told_with(prompt: str) -> list[int]:
+            return [number for number, content in told.items() if content in prompt]
+
+        page.branch(21)
+
+        assert told_with(page.send("And then?")) == [1]
+        page.open_chat(main)
+        assert told_with(page.send("And then?")) == [recaps["current_version"]]
+        assert recaps["current_version"] > 1
 
     def test_the_offered_repair_brings_the_last_scene_back(self, page: Page, tavern: Tavern) -> None:
         main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Hidden")
