@@ -238,11 +238,10 @@ class TestCopies:
         page.choose("convert", "Yes")
 
         page.tab.wait_for_function("() => Boolean(SillyTavern.getContext().groupId)")
+        page.wait_until(lambda: len(page.messages) == 3 and page.run("c.chatMetadata.world_info") not in (None, book))
         page.idle()
-        assert len(page.messages) == 3
         copy = page.run("`group:${c.groupId}/${c.getCurrentChatId()}`")
         assert operations_about(tavern, copy) == ["isolate"]
-        assert page.book != book
         assert tavern.chat_path(main).read_bytes() == before
         page.learn("copy", "LORE-COPY")
         assert lore_in(page.send("Go on.")) == {"LORE-COMMON", "LORE-COPY"}
