@@ -78,9 +78,11 @@ def _look(workspace: Workspace) -> list[_Look]:
         chats = {}
         for entry in folder.files:
             try:
-                chats[entry.name[:-6]] = entry.stat()
-            except FileNotFoundError:
-                continue  # removed while we look
+                stat = entry.stat()
+            except OSError:
+                continue  # removed while we look, or a link that leads nowhere
+            if S_ISREG(stat.st_mode):  # a pipe would make us wait
+                chats[entry.name[:-6]] = stat
         looked.append(_Look(folder, chats))
     return looked
 
@@ -94,14 +96,16 @@ def _facts(looked: Sequence[_Look], memory: _Memory, progress: Progress | None) 
     reader = _Reader(known, looked, quickly=len(changed) >= _MANY)
     parts = spread(reader.rows, changed, progress or (lambda _done, _total: None))
     for (look, name), row in zip(changed, chain.from_iterable(parts), strict=True):
-        if row is not None:
+        if row is None:
+            memory.is_partial = True
+        else:
             known[look.folder.path][name] = row
             memory.changed = True
     facts: list[ChatFacts] = []
     for look in looked:
         rows = known[look.folder.path]
         rows = {name: rows[name] for name in look.chats if name in rows}
-        memory.changed = _read_missing_links(look, rows) or memory.changed
+        _read_missing_links(look, rows, memory)
         memory.put(look.folder.path, rows)
         facts += [
             ChatFacts._make((look.folder.of(name), name, *row[_FACTS], row[_WRITTEN])) for name, row in rows.items()
@@ -152,16 +156,20 @@ def _linked_forks(look: _Look, rows: Mapping[str, Row]) -> dict[str, set[str]]:
     return forks
 
 
-def _read_missing_links(look: _Look, rows: dict[str, Row]) -> bool:
-    """Look for links to forks that were not known when a chat was read; return whether there was any such chat."""
+def _read_missing_links(look: _Look, rows: dict[str, Row], memory: _Memory) -> None:
+    """Look for links to forks that were not known when a chat was read."""
     late = {
         name: forks
         for name, forks in _linked_forks(look, rows).items()
         if name in rows and not forks <= set(rows[name][_FORKS])
     }
     for name, forks in late.items():
-        rows[name][_LINKS], rows[name][_FORKS] = _read_links(f"{look.folder.path}/{name}.jsonl", forks), sorted(forks)
-    return bool(late)
+        links = _read_links(f"{look.folder.path}/{name}.jsonl", forks)
+        if links is None:
+            memory.is_partial = True
+        else:
+            rows[name][_LINKS], rows[name][_FORKS] = links, sorted(forks)
+            memory.changed = True
 
 
 def _may_link(fork: str, row: Row, look: _Look) -> Iterable[str]:
@@ -179,8 +187,6 @@ def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: s
     """Return the row of one chat; None when it vanished or may not be read."""
     links: tuple[Link, ...] = ()
     try:
-        if not S_ISREG(stat.st_mode):
-            return None  # a pipe would make us wait
         if stat.st_size > _WHOLE:
             with OpenFile(path) as file:
                 header = file.chat.line_bytes(HEADER) if file.chat.lines.starts else b""
@@ -188,7 +194,7 @@ def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: s
             forks = None  # later: it has to be read once more in any case
         else:
             data = _content(path, stat.st_size)
-            data = data.lstrip()  # blank lines before the header do not count
+            data = data.lstrip(b" \t\r\n")  # blank lines before the header do not count
             end = data.find(b"\n")
             header, messages = data if end < 0 else data[:end], count_messages(data)
             links = tuple(find_links(data, forks)) if forks else ()
@@ -206,12 +212,13 @@ def _content(path: str, size: int) -> bytes:
         os.close(descriptor)
 
 
-def _read_links(path: str, forks: set[str]) -> tuple[Link, ...]:
+def _read_links(path: str, forks: set[str]) -> tuple[Link, ...] | None:
+    """Return the links of one chat; None when it vanished or may not be read."""
     try:
         with OpenFile(path) as file:
             return tuple(links_of(file.chat) if file.size > _WHOLE else find_links(file.read(), forks))
     except (OSError, ForkloreError):
-        return ()
+        return None
 
 
 # --- remembering --------------------------------------------------------------------------------------------------
@@ -224,7 +231,7 @@ class _Memory:
     """
 
     def __init__(self, cache: Path | None, root: Path, looked: Sequence[_Look]) -> None:
-        self.changed = False
+        self.changed = self.is_partial = False
         self._path = cache / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.jsonl" if cache else None
         self._state = _digest(root, looked)
         self._rows: dict[str, dict[str, Row]] = {}
@@ -268,12 +275,15 @@ class _Memory:
         self._rows[folder] = rows
 
     def keep(self, stories: tuple[Story, ...] | None) -> None:
-        """Keep what is known now for the next time; a cache that cannot be written is done without."""
+        """Keep what is known now for the next time; a cache that cannot be written is done without.
+
+        The stories are no answer while a chat could not be read: nobody would notice when it can be again.
+        """
         if self._path is None:
             return
         first = {
             "version": _FORMAT,
-            "state": self._state if stories is not None else None,
+            "state": None if stories is None or self.is_partial else self._state,
             "stories": [story.timelines for story in stories or ()],
         }
         with suppress(OSError):
@@ -289,7 +299,7 @@ def _digest(root: Path, looked: Sequence[_Look]) -> str:
     for folder, chats in looked:
         lines += [folder.name, *folder.others, *folder.others.values()]
         lines += [f"{name}/{stat.st_size}/{stat.st_mtime_ns}" for name, stat in chats.items()]
-    return hashlib.sha256(os.fsencode("\n".join(lines))).hexdigest()
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 __all__ = ["scan_chats", "scan_stories"]
