@@ -112,10 +112,12 @@ def _are_sound(registries: Iterable[EntryOutline], comments: Mapping[int, str]) 
         return False
     named = [line.partition(" | aliases: ")[0] for line in lines]
     known = {f"{uid} | name: {name}" for uid, name in comments.items()}
-    # What is read from a line has no blanks around it, and a dash means that there is nothing: no line can name these.
+    # A name in a line has no blanks around it and no bar in it, and a dash means that there is none.
     names = comments.values()
-    if _NONE in names or not all(map(eq, names, map(str.strip, names))):
-        known -= {f"{uid} | name: {name}" for uid, name in comments.items() if name != name.strip() or name == _NONE}
+    if _NONE in names or "|" in "".join(names) or not all(map(eq, names, map(str.strip, names))):
+        for uid, name in comments.items():
+            if name != name.strip() or name == _NONE or "|" in name:
+                known.discard(f"{uid} | name: {name}")
     return len(set(named)) == len(named) and known.issuperset(named)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from forklore.formats.chat_jsonl import Chat
 from forklore.formats.json_text import REFUSALS, NotJson, faster_reader, parse_object
 
 _AT_ONCE = 1 << 20
+_ENDINGS = (b"}", b"}\r")
 
 
 def unreadable_lines(chat: Chat) -> list[int]:
@@ -20,8 +21,10 @@ def unreadable_lines(chat: Chat) -> list[int]:
     first = 0
     while first < len(starts):
         last = max(first, bisect_right(ends, starts[first] + _AT_ONCE) - 1)
-        if not _are_sound(chat.read(starts[first], ends[last]), last - first + 1):
-            broken.update(line for line in range(first, last + 1) if not _is_object(chat, line))
+        lines = range(first, last + 1)
+        ends_there = [ends[line] - starts[first] for line in lines]
+        if not broken.isdisjoint(lines) or not _are_sound(chat.read(starts[first], ends[last]), ends_there):
+            broken.update(line for line in lines if not _is_object(chat, line))
         first = last + 1
     return sorted(broken)
 
@@ -34,12 +37,16 @@ def _is_object(chat: Chat, line: int) -> bool:
     return True
 
 
-def _are_sound(data: bytes, count: int) -> bool:
-    """Whether the faster reader reads *count* objects in *data*; that it does not says nothing."""
-    if faster_reader(is_worth_it=True) is None:
+def _are_sound(data: bytes, ends: Sequence[int]) -> bool:
+    """Whether every line of *data* is an object; that it does not look so says nothing.
+
+    All lines begin with a brace, and the faster reader tells how many objects there are, whatever the lines. If each
+    line *ends* with a brace too, none of them goes on in the next one: so as many objects as lines are one in each.
+    """
+    if faster_reader(is_worth_it=True) is None or not all(data.endswith(_ENDINGS, 0, end) for end in ends):
         return False
     try:
-        return len(_quick_decoder()(data)) == count
+        return len(_quick_decoder()(data)) == len(ends)
     except REFUSALS:
         return False
 

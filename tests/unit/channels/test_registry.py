@@ -89,6 +89,13 @@ class TestBroken:
             "The lore registry lists UID 3 as 'item-Lamp' a second time.",
         ]
 
+    def test_a_bar_ends_a_name_so_no_line_names_an_entry_that_has_one(self) -> None:
+        lines = ["- UID=3 | name: Y | synopsis: s | aliases: a"]
+
+        found = list(broken_lines(outline(registry(0, "item", lines), entry(3, "Y | synopsis: s"))))
+
+        assert found == ["The item registry lists UID 3 as 'Y', but that entry is 'Y | synopsis: s'."]
+
 
 def cache(**members: Any) -> Json:
     records = {str(uid): {"uid": uid, "type": "item", "name": f"item-{uid}"} for uid in (3, 4)}
