@@ -279,10 +279,9 @@ def _registries_are_sound(opened: Opened) -> Problems:
 
 
 def _something_is_visible(opened: Opened) -> Problems:
-    chat = opened.chat
     if not opened.is_fork or opened.damage or opened.last < 0:
         return
-    if all(chat.is_hidden(number) for number in range(opened.last, -1, -1)):
+    if not opened.chat.shows_something(upto=opened.last):
         yield Problem(
             "Every message is hidden from the model",
             "Show the last scene again",

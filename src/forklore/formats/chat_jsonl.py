@@ -259,12 +259,18 @@ class Chat:
         hidden: int = self.answers.get("hidden up to", -1)
         seen: int | None = self.answers.get("a visible message")
         if seen is None or seen > upto:
-            seen = next((number for number in range(upto, hidden, -1) if not self.is_hidden(number)), None)
+            seen = next((number for number in range(upto, hidden, -1) if self._is_shown(number)), None)
             if seen is None:
                 self.answers["hidden up to"] = max(hidden, upto)
                 return False
             self.answers["a visible message"] = seen
         return True
+
+    def _is_shown(self, number: int) -> bool:
+        try:
+            return parse_object(self.line_bytes(number)).get("is_system") is not True
+        except NotJson:
+            return False  # SillyTavern drops a line it cannot read
 
     def is_hidden(self, number: int) -> bool:
         """Whether a message is hidden from the model (``is_system``)."""

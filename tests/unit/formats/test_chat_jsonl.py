@@ -134,6 +134,11 @@ class TestHidden:
     def test_what_the_model_does_not_see_is_hidden(self, text: bytes, hidden: bool) -> None:
         assert chat(text).is_hidden(0) is hidden
 
+    @pytest.mark.parametrize("torn", [b'{"is_system":false,"mes":"cut o', b'{"is_system":true,"mes":"cut o'])
+    def test_a_line_that_cannot_be_read_shows_nothing(self, torn: bytes) -> None:
+        assert not chat(b'{"is_system":true}', torn).shows_something(upto=1)
+        assert chat(b'{"is_system":false}', torn).shows_something(upto=1)
+
 
 @pytest.mark.parametrize("size, first", [(0, 3), (3, 3), (4, 2), (8, 1), (10_000, 0)])
 def test_the_last_messages_are_found_by_their_size(size: int, first: int) -> None:
