@@ -7,6 +7,7 @@ text it was, and goes back between the same blanks and commas.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -142,7 +143,11 @@ class _Container:
     def put_back(self, key: str | None, value: str, slot: Slot) -> None:
         """Add a member where it once stood: before the first of those that came after it, else as the last one."""
         order = list(self.members)
-        place = next((place for place, number in enumerate(order) if self._known_as(number) in slot.later), len(order))
+        place, later = len(order), Counter(slot.later)
+        for number, known in reversed(list(enumerate(map(self._known_as, order)))):  # an equal one may stand before it
+            if later[known]:
+                later[known] -= 1
+                place = number
         blanks = slot.before.replace(",", "", 1)
         before = slot.before if "," in slot.before else slot.after or f",{blanks}"
         if not order:
