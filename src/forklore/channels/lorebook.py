@@ -105,7 +105,7 @@ def _compose(book: Lorebook, scene: Scene, clone: str) -> bytes:
     twins = live_entries(book)
     entries: dict[str, Any] = {}
     for old in scene.snapshot:
-        key, live = twins.get((old.get("uid"), comment_of(old)), (None, None))
+        key, live = twins.get(known_as(old), (None, None))
         entries[free_key(entries, key or str(old.get("uid")))] = as_it_was(old, live)
     return compose(book, entries, clone)
 
@@ -126,10 +126,16 @@ def compose(book: Lorebook, entries: Mapping[str, Any], clone: str) -> bytes:
 def live_entries(book: Lorebook) -> dict[tuple[Any, str], tuple[str, Mapping[str, Any]]]:
     """Return the entries but the queue, each with its key in the file, by UID and comment."""
     return {
-        (entry.get("uid"), comment_of(entry)): (key, entry)
+        known_as(entry): (key, entry)
         for key, entry in book.entries.items()
         if isinstance(entry, dict) and entry.get("comment") != QUEUE_COMMENT
     }
+
+
+def known_as(entry: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return what tells an entry from others: its UID, whatever stands there, and its comment."""
+    uid = entry.get("uid")
+    return encode(uid) if isinstance(uid, list | dict) else uid, comment_of(entry)
 
 
 def comment_of(entry: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from forklore.channels.lorebook import comment_of
+from forklore.channels.lorebook import comment_of, known_as
 from forklore.channels.running_recap import read_running_recap
 from forklore.channels.scenes import Scene, recap_data, scene_at
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
@@ -156,7 +156,7 @@ def _work(scene: Scene, book: str | None) -> Work:
     touched = frozenset(str(uid) for each in uids if isinstance(each, list) for uid in each)
     if not counts(scene.version):
         return Work(scene.message, touched)
-    snapshot = {(entry.get("uid"), comment_of(entry)): entry for entry in scene.snapshot}
+    snapshot = {known_as(entry): entry for entry in scene.snapshot}
     return Work(scene.message, touched, snapshot=snapshot, taken=scene.snapshot_taken)
 
 

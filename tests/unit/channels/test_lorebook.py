@@ -175,6 +175,13 @@ class TestFromASnapshot:
         assert data is not None
         assert b"Infinity" not in data
 
+    def test_a_uid_that_is_no_number_is_survived(self) -> None:
+        odd = [entry(0, "a") | {"uid": [1]}, entry(1, "a") | {"uid": [2]}]
+
+        entries = entries_of(book_of(told(odd, odd), 1))
+
+        assert [each["uid"] for each in entries.values()] == [[1], [2]]
+
     def test_empty_slots_of_the_live_book_are_passed_over(self) -> None:
         origin = told([entry(0, "a")], [entry(0, "a")])
         assert origin.book is not None
