@@ -330,7 +330,9 @@ def _nested(keys: JsonPath, text: str) -> str:
 
 def _drop(root: _Container, edit: Drop) -> list[Edit]:
     found = _find(root, edit.path)
-    if not found or (edit.only_if is not None and not same_value(found.member.text(), edit.only_if)):
+    if not found or not found.holder.is_object:  # an item is taken by what it is: its number may be another's by now
+        return []
+    if edit.only_if is not None and not same_value(found.member.text(), edit.only_if):
         return []
     old = found.member.text()
     slot = _remove_at(root, edit.path)
@@ -353,7 +355,7 @@ def _prune(root: _Container, path: JsonPath, levels: int) -> Slot | None:
     for level in range(1, levels + 1):
         found = _find(root, path[:-level])
         container = found.member.opened() if found else None
-        if container is None or container.members:
+        if not found or not found.holder.is_object or container is None or container.members:
             break
         slot = _remove_at(root, path[:-level])
     return slot

@@ -109,6 +109,8 @@ class TestDrop:
             ('{"a":{"b":{"c":1},"d":2}}', Drop(("a", "b", "c"), prune=2), '{"a":{"d":2}}'),
             ('{"a":1}', Drop(("b",)), '{"a":1}'),
             ('{"a":1}', Drop(("a",), only_if="2"), '{"a":1}'),
+            ('{"a":[1,2]}', Drop(("a", 0)), '{"a":[1,2]}'),
+            ('{"a":[{"b":1},2]}', Drop(("a", 0, "b"), prune=1), '{"a":[{},2]}'),
         ],
     )
     def test_takes_out_one_member_and_one_comma(self, text: str, edit: Drop, expected: str) -> None:
