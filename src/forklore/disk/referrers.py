@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import NamedTuple
 
 from forklore.disk.files import OpenFile
@@ -91,8 +92,18 @@ def _in_chats(workspace: Workspace, chats: Sequence[ChatFacts]) -> Named:
         for entry in folder.files:
             name = entry.name.removesuffix(".jsonl")
             address = str(ChatAddress(folder.of(name), name))
-            if address not in known and os.path.isfile(entry.path):
+            if address not in known and _may_be_chat(entry.path):
                 yield None, Referrer(f"The chat {address!r} cannot be read.", address)
+
+
+def _may_be_chat(path: str) -> bool:
+    """Whether there is a file, or something that nobody can tell from one."""
+    try:
+        return S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
 
 
 def _in_chat(chat: ChatFacts, workspace: Workspace) -> Named:

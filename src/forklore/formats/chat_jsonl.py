@@ -273,11 +273,5 @@ class Chat:
             return False  # SillyTavern drops a line it cannot read
 
     def is_hidden(self, number: int) -> bool:
-        """Whether a message is hidden from the model (``is_system``)."""
-        line = self.line_bytes(number)
-        if not _MAY_BE_HIDDEN(line):
-            return False
-        try:
-            return parse_object(line).get("is_system") is True
-        except NotJson:
-            return True  # SillyTavern drops a line it cannot read, so the model does not see it
+        """Whether a message is hidden from the model (``is_system``); most need not be parsed to tell."""
+        return _MAY_BE_HIDDEN(self.line_bytes(number)) is not None and not self._is_shown(number)

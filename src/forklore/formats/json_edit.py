@@ -144,10 +144,11 @@ class _Container:
         """Add a member where it once stood: before the first of those that came after it, else as the last one."""
         order = list(self.members)
         place, later = len(order), Counter(slot.later)
-        for number, known in reversed(list(enumerate(map(self._known_as, order)))):  # an equal one may stand before it
+        for at in reversed(range(len(order))):  # from the end: an equal one may have stood before it too
+            known = self._known_as(order[at])
             if later[known]:
                 later[known] -= 1
-                place = number
+                place = at
         blanks = slot.before.replace(",", "", 1)
         before = slot.before if "," in slot.before else slot.after or f",{blanks}"
         if not order:
@@ -354,8 +355,8 @@ def _prune(root: _Container, path: JsonPath, levels: int) -> Slot | None:
     slot: Slot | None = None
     for level in range(1, levels + 1):
         found = _find(root, path[:-level])
-        container = found.member.opened() if found else None
-        if not found or not found.holder.is_object or container is None or container.members:
+        container = found.member.opened() if found and found.holder.is_object else None
+        if container is None or container.members:
             break
         slot = _remove_at(root, path[:-level])
     return slot

@@ -65,3 +65,11 @@ def test_it_is_the_same_from_the_memory_of_the_last_time(tmp_path: Path) -> None
 
     assert first == second
     assert all(first.of(book) for book in "ABC")
+
+
+def test_a_chat_that_cannot_be_looked_at_may_name_any_book(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path, stories.solo_files("Chat", {}, stories.conversation(1)))
+    (root / "chats" / "Mira" / "Loop.jsonl").symlink_to("Loop.jsonl")
+    (root / "chats" / "Mira" / "Gone.jsonl").symlink_to("nowhere")
+
+    assert referrers(Workspace(root), None).unreadable == ("The chat 'Mira/Loop' cannot be read.",)

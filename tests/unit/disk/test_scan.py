@@ -12,16 +12,14 @@ from forklore.disk.scan import scan_stories
 from forklore.disk.workspace import Workspace
 from forklore.testing.stories import chat_bytes, conversation, message, write_workspace
 
-Places = dict[str, int | None]
 
-
-def places(workspace: Workspace, cache: Path | None) -> Places:
+def places(workspace: Workspace, cache: Path | None) -> dict[str, int | None]:
     """Return where each timeline was forked."""
     return {each.chat: each.at for story in scan_stories(workspace, cache) for each in story.timelines}
 
 
 @pytest.fixture
-def failing_once(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return what makes the opening of a file fail: only the time that is named, or each time."""
     opened = os.open
 
@@ -42,11 +40,11 @@ def failing_once(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def test_a_chat_that_could_not_be_opened_is_there_again_the_next_time(
-    tmp_path: Path, failing_once: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, failing: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = {f"chats/Anna/{name}.jsonl": chat_bytes({}, conversation(2)) for name in "AB"}
     workspace = Workspace(write_workspace(tmp_path / "w", files))
-    failing_once("B.jsonl")
+    failing("B.jsonl")
     assert list(places(workspace, tmp_path / "cache")) == ["Anna/A"]
     monkeypatch.undo()
 
@@ -54,7 +52,7 @@ def test_a_chat_that_could_not_be_opened_is_there_again_the_next_time(
 
 
 def test_links_that_could_not_be_looked_for_are_looked_for_the_next_time(
-    tmp_path: Path, failing_once: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, failing: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     linked = [message("one"), message("two", extra={"bookmark_link": "Z"})]
     files = {
@@ -62,7 +60,7 @@ def test_links_that_could_not_be_looked_for_are_looked_for_the_next_time(
         "chats/Anna/Z.jsonl": chat_bytes({"main_chat": "A"}, linked),
     }
     workspace = Workspace(write_workspace(tmp_path / "w", files))
-    failing_once("A.jsonl", only=2)
+    failing("A.jsonl", only=2)
     assert places(workspace, tmp_path / "cache") == {"Anna/A": None, "Anna/Z": None}
     monkeypatch.undo()
 
