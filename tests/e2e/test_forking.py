@@ -49,6 +49,17 @@ def test_a_newcomer_makes_a_checkpoint_opens_it_sees_it_isolated_and_undoes_it(
     assert len(chats(tab)) == 1
 
 
+def test_a_double_click_makes_one_fork_and_stops_nothing(clean: Visit) -> None:
+    tab = clean().go("story", MAREN)
+    tab.press("Make a checkpoint")
+    tab.see(".preview", "What will be made")
+
+    tab.page.locator("dialog").get_by_role("button", name="Create checkpoint").dblclick()
+
+    tab.see(".dialog-title", "Checkpoint created")
+    assert len(list((tab.root / "chats" / "Maren Tolliver").iterdir())) == 2
+
+
 def test_the_steps_of_a_fork_are_told_as_they_happen(clean: Visit) -> None:
     tab = clean().go("timeline", MAREN, 42)
     tab.press("Make a checkpoint here")

@@ -52,11 +52,13 @@ export function openDialog({ title, class: className = "", body = [], foot = [],
   function tryClose() {
     if (mayClose()) close();
   }
+  // Whoever clicks twice means what stood there at first, not what has taken its place: another button, or no dialog.
+  footPlace.addEventListener("click", (event) => event.detail > 1 && event.stopPropagation(), { capture: true });
   element.addEventListener("cancel", (event) => {
     if (!mayClose()) event.preventDefault();
   });
-  element.addEventListener("pointerdown", (event) => {
-    if (event.target === element) tryClose();
+  element.addEventListener("mousedown", (event) => {
+    if (event.target === element && event.detail < 2) tryClose();
   });
   element.addEventListener("close", () => {
     ended.abort();
