@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -30,12 +30,17 @@ class Reading:
     book_missing: bool = False
     book_damage: str = ""
 
-    def parse_book(self) -> None:
-        """Read the lorebook that was opened; what is wrong with it is noted, not raised."""
+    def parse_book(self, before: Callable[[], None] = lambda: None) -> None:
+        """Read the lorebook that was opened; what is wrong with it is noted, not raised.
+
+        *before* is called between reading it, which is the disk's work, and making sense of it, which is ours.
+        """
         if self.book_name is None or self.book_path is None:
             return
         try:
-            book = parse_lorebook(self.book_name, self.files[self.book_path].read())
+            data = self.files[self.book_path].read()
+            before()
+            book = parse_lorebook(self.book_name, data)
         except (LorebookUnreadable, OSError) as error:
             self.book_damage = str(error)
         else:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import sys
 import time
 from _thread import allocate_lock
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forklore.model.plan import Fingerprint
 
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 
 _WINDOWS = sys.platform == "win32"
 _O_BINARY = getattr(os, "O_BINARY", 0)
-_COPY_BYTES = 1 << 30
-_READ_BYTES = 1 << 20
+_AT_ONCE = 1 << 30
+_PIECE = 1 << 20
+_MANY = 16 << 20  # for less, a buffer costs more than it saves
+_BLOCK = 4096
 _NO_SUCH_CALL = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
 _NO_SPACE = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _NO_KERNEL_COPY = _NO_SUCH_CALL | {errno.EXDEV, errno.EBADF, errno.EIO}
@@ -106,22 +109,36 @@ class Disk:
         if number in _NO_SPACE:
             raise OSError(number, os.strerror(number))  # anything else: the disk cannot, and need not
 
-    def write(self, descriptor: int, data: bytes | memoryview) -> None:
+    def write(self, descriptor: int, data: bytes | mmap.mmap) -> None:
         """Write all of *data*."""
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
+        written = 0
+        with memoryview(data) as whole:
+            while written < len(whole):
+                with whole[written:] as rest:  # let go of also when the disk is full: a buffer is only lent to us
+                    written += os.write(descriptor, rest)
 
     def copy(self, source: int, target: int, start: int, end: int) -> None:
-        """Copy a byte range of *source* to the end of *target*, inside the kernel where it can be done."""
-        while start < end:
-            # Some file systems answer that nothing was left to copy although there is: reading tells for sure.
-            copied = _copy_in_kernel(source, target, start, end - start) or _copy_by_hand(
-                source, target, start, end - start
-            )
-            if not copied:
-                raise OSError(errno.ESTALE, "The file became shorter while it was copied")
-            start += copied
+        """Copy a byte range of *source* to the end of *target*."""
+        if self.leaves_copying_to_kernel(source, target, start, end):
+            start += _copy_in_kernel(source, target, start, end)
+        # Some file systems answer that nothing was left to copy although there is: reading tells for sure.
+        for piece in read_in_pieces(source, start, end, _PIECE):
+            self.write(target, piece)
+            start += len(piece)
+        if start < end:
+            raise OSError(errno.ESTALE, "The file became shorter while it was copied")
+
+    def leaves_copying_to_kernel(self, source: int, target: int, start: int, end: int) -> bool:
+        """Whether a byte range is copied in one call, so that nobody in here has to do anything about it.
+
+        The kernel may do better than copy: share the blocks, if they lie alike in both files, or let a server do it.
+        Else, on a disk of this machine, it copies by small pages. Of large pieces that we write it makes large ones,
+        which are less work now and once more when they go to the disk.
+        """
+        if not hasattr(os, "copy_file_range"):
+            return False
+        lie_alike = start % _BLOCK == os.lseek(target, 0, os.SEEK_CUR) % _BLOCK == 0
+        return end - start < _MANY or lie_alike or os.major(os.fstat(source).st_dev) == 0
 
     def patch(self, descriptor: int, offset: int, data: bytes) -> None:
         """Write *data* over what stands at *offset*."""
@@ -214,24 +231,20 @@ def write_whole(path: Path, content: bytes, disk: Disk | None = None, *, private
     disk.sync_folder(path.parent)
 
 
-def _copy_in_kernel(source: int, target: int, start: int, count: int) -> int:
-    """Return how many bytes were copied, 0 where the kernel cannot."""
-    if not hasattr(os, "copy_file_range"):
-        return 0
-    try:
-        return os.copy_file_range(source, target, min(count, _COPY_BYTES), offset_src=start)
-    except OSError as error:
-        if error.errno not in _NO_KERNEL_COPY:
-            raise
-        return 0
-
-
-def _copy_by_hand(source: int, target: int, start: int, count: int) -> int:
-    data = read_at(source, start, min(count, _READ_BYTES))
-    view = memoryview(data)
-    while view:
-        view = view[os.write(target, view) :]
-    return len(data)
+def _copy_in_kernel(source: int, target: int, start: int, end: int) -> int:
+    """Return how many bytes were copied before the kernel could not, or would not, go on."""
+    copied = 0
+    while start + copied < end:
+        try:
+            count = os.copy_file_range(source, target, min(end - start - copied, _AT_ONCE), offset_src=start + copied)
+        except OSError as error:
+            if error.errno not in _NO_KERNEL_COPY:
+                raise
+            break
+        if not count:
+            break
+        copied += count
+    return copied
 
 
 def read_at(descriptor: int, start: int, count: int) -> bytes:
@@ -241,6 +254,23 @@ def read_at(descriptor: int, start: int, count: int) -> bytes:
     with _seeking:  # Windows: place and reading are two calls, and a file has one place only
         os.lseek(descriptor, start, os.SEEK_SET)
         return os.read(descriptor, count)
+
+
+def read_in_pieces(descriptor: int, start: int, end: int, size: int) -> Iterator[Any]:
+    """Yield a byte range in pieces of *size*, fewer when the file has become shorter.
+
+    Each piece is gone when the next one comes: one buffer is used again and again, because fresh memory costs more
+    than the reading.
+    """
+    if end - start <= size or not hasattr(os, "preadv"):
+        while start < end and (data := read_at(descriptor, start, min(size, end - start))):
+            yield data
+            start += len(data)
+        return
+    with mmap.mmap(-1, size) as buffer, memoryview(buffer) as view:
+        while start < end and (count := os.preadv(descriptor, [view[: min(size, end - start)]], start)):
+            yield buffer if count == size else buffer[:count]
+            start += count
 
 
 def _patiently(change: Callable[[], None]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import mmap
 import os
 import stat
 import threading
@@ -14,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from forklore.disk.disk import fingerprint, read_at
+from forklore.disk.disk import fingerprint, read_at, read_in_pieces
 from forklore.errors import ForkloreError, Kind
 from forklore.formats.chat_jsonl import SCAN_BYTES, Chat, index_lines, index_of
 from forklore.model.plan import Fingerprint
@@ -82,25 +81,16 @@ class OpenFile:
         return data
 
     def chunks(self, start: int = 0, end: int | None = None, size: int = SCAN_BYTES) -> Iterator[Any]:
-        """Yield the content in pieces of *size* bytes.
-
-        Each piece is gone when the next one comes: one buffer is used again and again, because fresh memory costs more
-        than the reading.
-        """
+        """Yield the content in pieces of *size* bytes; each is gone when the next one comes."""
         end = self.size if end is None else end
-        if end - start <= size or self._kept is not None or not hasattr(os, "preadv"):
-            while start < end:
-                data = self.read(start, min(end, start + size))
-                yield data
-                start += len(data)
+        if self._kept is not None:
+            yield from (self._kept[at : min(end, at + size)] for at in range(start, end, size))
             return
-        with mmap.mmap(-1, size) as buffer, memoryview(buffer) as view:
-            while start < end:
-                count = os.preadv(self.descriptor, [view[: min(size, end - start)]], start)
-                if not count:
-                    raise ContextChanged(f"{self.name!r} became shorter while it was being read.")
-                yield buffer if count == size else buffer[:count]
-                start += count
+        for piece in read_in_pieces(self.descriptor, start, end, size):
+            yield piece
+            start += len(piece)
+        if start < end:
+            raise ContextChanged(f"{self.name!r} became shorter while it was being read.")
 
     def digest(self, start: int = 0, end: int | None = None) -> str:
         """Return the SHA-256 of the bytes from *start* to *end*."""

@@ -51,7 +51,11 @@ class Preparation:
             if change not in self._ahead:
                 number = _AHEAD + len(self._ahead)
                 self._ahead[change] = self._begin(stager, change, _described(change), number=number, sources=sources)
-        stager.let_begin()
+
+    def let_copy(self) -> None:
+        """Let what was begun ahead be copied, before we keep busy the interpreter that it takes."""
+        if self._stager is not None:
+            self._stager.let_copy()
 
     def stage(self, plan: Plan, sources: dict[str, OpenFile]) -> list[JournalledChange]:
         """Write all new content aside, several files at a time, and return the changes as the journal has them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ _STAND_IN = b"0" * 64
 _HASHED_AT_ONCE = 4 << 20
 _MAPPED_AT_ONCE = 32 << 20  # it counts as memory of ours
 _SMALL = 1 << 20  # what is smaller is written before a thread has begun
-_PATIENCE = 0.002  # seconds in which a thread has surely begun
+_PATIENCE = 0.1  # seconds; whatever is slower is a disk that makes itself felt anyway
 _LARGE = 16 << 20  # for less, setting space aside costs more than it saves
 
 
@@ -126,10 +127,11 @@ class Stager:
             file.writing.set_exception(error)
         return file
 
-    def let_begin(self) -> None:
-        """Let the threads give the disk its work, before we keep the interpreter busy ourselves."""
+    def let_copy(self) -> None:
+        """Let the threads copy, before we keep busy the interpreter that they need for it."""
+        deadline = time.monotonic() + _PATIENCE
         for file in self._begun:
-            file.is_copying.wait(_PATIENCE)
+            file.is_copied.wait(max(0.0, deadline - time.monotonic()))
 
     def finish(self, file: Writing) -> Staged:
         """Return when a file is whole and durable; it is closed whatever happens."""
@@ -201,9 +203,12 @@ class Stager:
             if isinstance(piece, Range):
                 self._disk.write(file.descriptor, small)
                 small = b""
-                if not only_small:
-                    file.is_copying.set()
-                self._disk.copy(file.sources[piece.path].descriptor, file.descriptor, piece.start, piece.end)
+                source = file.sources[piece.path].descriptor
+                if not only_small and self._disk.leaves_copying_to_kernel(
+                    source, file.descriptor, piece.start, piece.end
+                ):
+                    file.is_copied.set()
+                self._disk.copy(source, file.descriptor, piece.start, piece.end)
             elif isinstance(piece, Bytes):
                 small += piece.data
             elif self._digests[piece.pieces].done():
@@ -215,7 +220,7 @@ class Stager:
             self._progress(_length_of(piece))
         self._disk.write(file.descriptor, small)
         if not file.left:
-            file.is_copying.set()
+            file.is_copied.set()
             self._disk.begin_sync(file.descriptor)
 
     def _seal(self, file: Writing) -> None:
@@ -244,7 +249,8 @@ class Writing:
         self.descriptor = -1
         self.left = deque(pieces)
         self.written = 0
-        self.is_copying = Event()
+        self.is_copied = Event()
+        """Or the kernel is at it, which needs nothing of us."""
         self.late: list[tuple[int, DigestOf]] = []
         self.own: list[tuple[int, int, Future[str]]] = []
         """Which parts of it digests are wanted of."""
@@ -253,7 +259,7 @@ class Writing:
 
     def give_up(self, error: BaseException) -> None:
         """Nobody need wait for this file any more."""
-        self.is_copying.set()
+        self.is_copied.set()
         for _, _, digest in self.own:
             if not digest.done():
                 digest.set_exception(error)
