@@ -30,6 +30,7 @@ Measured on {machine}.
   Only where it says "from the disk" has the system been asked to let go of them, as before the first command of a day.
 - A checkpoint is whole: requirements checked, chat, lorebook clone and parent written, synced, journalled and logged.
   It is held against copying chat, lorebook and parent and syncing the copies.
+  It is not the first one in its workspace, so our own folder is there, as is the one that `cp` copies into.
 - For memory and space the number itself is the one with the limit, in MiB or MB.
 - Lines without a limit are for information: what a user might use instead, or another way to see the same.
 """

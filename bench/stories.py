@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import forklore
+
 _SAMPLES = Path(__file__).parent.parent / "tests/samples/sillytavern-1.19.0"
 _TEXT = """
 lamp quay tide stair guild ledger oil flint causeway brother market heron glass tower rain salt door key rope gull hand
@@ -37,7 +39,7 @@ SIZES: Mapping[str, Size] = {"small": Size(200, 100), "middle": Size(2_000, 1_00
 
 @dataclass(frozen=True, slots=True)
 class BenchStory:
-    """A workspace with one story in it, and a copy of it as it was before anybody forked it."""
+    """A workspace with one story in it, and a copy of it to begin with each time."""
 
     root: Path
     pristine: Path
@@ -61,7 +63,7 @@ class BenchStory:
         return self.root / "worlds" / f"{self.name}.json"
 
     def reset(self) -> None:
-        """Put the workspace back to how it was before the first fork, and let the disk come to rest."""
+        """Put the workspace back to how it was, and let the disk come to rest."""
         shutil.rmtree(self.root, ignore_errors=True)
         shutil.copytree(self.pristine, self.root)
         os.sync()
@@ -85,6 +87,10 @@ def write_story(scratch: Path, size: Size, *, recaps: bool = True) -> BenchStory
         for message in _messages(text, size, snapshot=list(entries.values())[len(_TYPES) :][:60] if recaps else None):
             file.write(b"\n" + _line(message))  # no line break at the end, like SillyTavern
     book.write_text(json.dumps({"entries": entries}, ensure_ascii=False, indent=4), encoding="utf-8")
+    story.reset()
+    # Whoever forks has mostly forked before: our own folder is there, as is the one that others copy into.
+    forklore.open(story.root).checkpoint(story.address, name="An earlier one")
+    shutil.copytree(story.root / ".forklore", story.pristine / ".forklore")
     story.reset()
     return story
 
