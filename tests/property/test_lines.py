@@ -1,7 +1,6 @@
 """Any file, in any chunks: lines are found where they are."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -51,18 +50,24 @@ def test_every_chunking_finds_the_lines(data: bytes, at: list[int]) -> None:
 needles_in_files = st.sampled_from([b"x", b"{}", b'"', b"xx", b"}{", b"\xef\xbb\xbf{"])
 
 
-@given(files, st.lists(needles_in_files, min_size=1, max_size=2, unique=True), st.integers(1, 9))
-def test_searching_finds_the_messages_that_contain_a_needle(data: bytes, needles: list[bytes], size: int) -> None:
+@given(files, st.lists(needles_in_files, min_size=1, max_size=2, unique=True), st.data())
+def test_searching_finds_the_messages_that_contain_a_needle(
+    data: bytes, needles: list[bytes], draw: st.DataObject
+) -> None:
+    size = draw.draw(st.integers(1, 9), "bytes in a piece")
+    foreseen = draw.draw(st.sets(st.sampled_from(needles)), "looked for while the lines are counted")
+
     def chunks(start: int, end: int) -> Iterator[bytes]:
         return (data[at : min(end, at + size)] for at in range(start, end, size))
 
-    chat = replace(Chat.from_bytes(data), chunks=chunks)
-    last = chat.message_count - 1
+    chat = Chat(lambda sought: index_lines(chunks(0, len(data)), sought), Chat.from_bytes(data).read, chunks)
+    chat.sought.update(foreseen)
+    since, upto = draw.draw(st.integers(0, 3)), draw.draw(st.integers(-1, max(-1, chat.message_count - 1)))
 
-    found = list(chat.messages_with(*needles, upto=last))
+    found = list(chat.messages_with(*needles, since=since, upto=upto))
 
-    lines = [chat.line_bytes(number) for number in range(last + 1)]
-    assert found == [number for number, text in enumerate(lines) if any(needle in text for needle in needles)]
+    lines = {number: chat.line_bytes(number) for number in range(since, upto + 1)}
+    assert found == [number for number, text in lines.items() if any(needle in text for needle in needles)]
 
 
 @some

@@ -16,7 +16,7 @@ from forklore.app.settings import Settings
 from forklore.channels.cut import ForkPoint, Parent
 from forklore.channels.identity import own_identity
 from forklore.channels.running_recap import RunningRecap
-from forklore.checks.requirements import Subject, check
+from forklore.checks.requirements import Subject, check, foresee
 from forklore.disk.lock import workspace_lock
 from forklore.disk.publishing import NameTaken
 from forklore.disk.transaction import Run
@@ -199,6 +199,8 @@ def _damage_at(chat: Chat, at: int | None) -> str:
 
 def _fork_point(request: ForkRequest, means: Means, read: Reading) -> ForkPoint | None:
     """Return where the fork is cut and what it is called; None when there is no such message to be read."""
+    if not read.damage:
+        foresee(read.parent.chat)
     chat, at = read.parent.chat, _message(request, read)
     if read.damage or at is None or not chat.has(at) or _damage_at(chat, at):
         return None
@@ -290,8 +292,7 @@ def _stage_chats_ahead(
     if read.book_name is not None and read.book_path is not None:
         book = unsurprising_lorebook(read.book_name, read.files[read.book_path].size)
     unread = replace(read, parent=Parent(read.parent.chat, book))
-    hasty = replace(means, policy=means.policy.without("RECAP_IN_PROGRESS"))  # for that one all messages are searched
-    draft, report = draft_and_check(request, hasty, unread, point)
+    draft, report = draft_and_check(request, means, unread, point)
     if draft is None or not report.valid:
         return None
     guess = _Guess(draft, report, _plan(draft, report, request, read=read, means=means))

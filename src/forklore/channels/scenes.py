@@ -17,7 +17,8 @@ _KEY_NEEDLE = b'"auto_'  # all of them begin so: one search for all
 _LOOKED_THROUGH = 8 << 20
 _LOOKED_BACK = 1 << 20
 _SCENE_BREAK = b'"scene_break"'
-_MID_FLIGHT = b'"stage1_lorebook_metadata"'
+MID_FLIGHT = b'"stage1_lorebook_metadata"'
+"""What stands in a message while its recap is being made."""
 
 
 def recap_data(message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -140,7 +141,7 @@ def mid_flight(chat: Chat, *, upto: int) -> list[int]:
 
 def _look_on(chat: Chat, looked: _Looked, upto: int) -> _Looked:
     found = list(looked.found)
-    for number in chat.messages_with(_MID_FLIGHT, since=looked.upto + 1, upto=upto):
+    for number in chat.messages_with(MID_FLIGHT, since=looked.upto + 1, upto=upto):
         try:
             if recap_data(chat.message(number)).get("stage1_lorebook_metadata"):
                 found.append(number)

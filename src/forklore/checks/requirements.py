@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 
 from forklore.channels.cut import Cut, Parent
 from forklore.channels.lorebook import BookCut
 from forklore.channels.queue import QueuedOperation, QueueUnreadable, read_queue
 from forklore.channels.registry import broken_lines
 from forklore.channels.running_recap import RunningRecap
-from forklore.channels.scenes import Scene, has_recap_messages, mid_flight
+from forklore.channels.scenes import MID_FLIGHT, Scene, has_recap_messages, mid_flight
 from forklore.formats.chat_facts import checkpoint_of
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.model.finding import Finding, Report, ReportState, Severity
@@ -70,14 +71,24 @@ class Subject:
         """Whether the chat has data of ST-Auto-Recap; keys that Forklore writes do not count."""
         if self.parent is None or self.damage:
             return False
-        metadata, book = self.parent.metadata, self.parent.book
-        space = metadata.get("auto_recap")
-        others = set(space) - {"checkpoint_lorebook_map"} if isinstance(space, dict) else set()
-        if others or any(metadata.get(key) for key in _RECAP_KEYS) or (self.scene and self.scene.data):
+        book = self.parent.book
+        if _names_recaps(self.parent.metadata) or (self.scene and self.scene.data):
             return True
         if book and (book.outline.queue_entries or book.outline.registry_entries):
             return True
         return has_recap_messages(self.parent.chat)
+
+
+def foresee(chat: Chat) -> None:
+    """Have found, while the lines of *chat* are counted, what requirements will look for in every message."""
+    if _names_recaps(chat.metadata):
+        chat.sought.add(MID_FLIGHT)
+
+
+def _names_recaps(metadata: Mapping[str, Any]) -> bool:
+    space = metadata.get("auto_recap")
+    others = set(space) - {"checkpoint_lorebook_map"} if isinstance(space, dict) else set()
+    return bool(others) or any(metadata.get(key) for key in _RECAP_KEYS)
 
 
 _RECAP_KEYS = ("auto_recap_running_scene_recaps", "auto_lorebooks", "autoLorebooks", "auto_lorebooks_processed_recaps")

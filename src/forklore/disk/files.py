@@ -105,8 +105,8 @@ class OpenFile:
         if self.size <= _SMALL:
             return Chat.from_bytes(self.read())
         if self.size <= _IN_MEMORY:
-            return Chat(lambda: index_of(self.read()), self.read, self.chunks, self._first_bytes)
-        return Chat(lambda: index_lines(self.chunks()), self.read, self.chunks, self._first_bytes)
+            return Chat(lambda _sought: index_of(self.read()), self.read, self.chunks, self._first_bytes)
+        return Chat(lambda sought: index_lines(self.chunks(), sought), self.read, self.chunks, self._first_bytes)
 
     def _first_bytes(self, count: int) -> bytes:
         return self.read(0, min(count, self.size))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
@@ -44,15 +44,22 @@ class LineIndex:
     size: int
     odd_lines: tuple[int, ...] = ()
     """Lines (counted from 0, the header's) that do not even begin like an object."""
+    places: Mapping[bytes, Sequence[int]] = field(default_factory=dict)
+    """Where those texts stand that were looked for on the way."""
 
 
-def index_lines(chunks: Iterable[Any]) -> LineIndex:
-    """Return the line index of a file that comes in *chunks*: objects with ``find``, ``[]`` and ``len``."""
+def index_lines(chunks: Iterable[Any], sought: Iterable[bytes] = ()) -> LineIndex:
+    """Return the line index of a file that comes in *chunks*: objects with ``find``, ``[]`` and ``len``.
+
+    *sought* are texts to look for on the way: reading a long file once more costs as much as the search.
+    """
     starts: array[int] = array("Q")
     ends: array[int] = array("Q")
     odd: list[int] = []
     offset = line_start = 0
     opening = b""  # the first bytes of a line that began in an earlier chunk
+    searches = {needle: _Search(needle, 0) for needle in sought}
+    places: dict[bytes, list[int]] = {needle: [] for needle in searches}
 
     def add(end: int, begins_with: bytes) -> None:
         begins_with = begins_with.lstrip(_BLANKS)
@@ -64,6 +71,8 @@ def index_lines(chunks: Iterable[Any]) -> LineIndex:
         ends.append(end)
 
     for chunk in chunks:
+        for needle, search in searches.items():
+            places[needle] += search.go_on(chunk)
         at = 0
         while (newline := chunk.find(b"\n", at)) >= 0:
             if not opening and chunk[at] == _BRACE:  # nearly always: worth its own short path
@@ -78,7 +87,7 @@ def index_lines(chunks: Iterable[Any]) -> LineIndex:
             opening += bytes(chunk[at : at + _OPENING])
         offset += len(chunk)
     add(offset, opening)
-    return LineIndex(starts, ends, offset, tuple(odd))
+    return LineIndex(starts, ends, offset, tuple(odd), places)
 
 
 def index_of(data: bytes) -> LineIndex:
@@ -134,20 +143,22 @@ def places_in(data: Any, needle: bytes) -> list[int]:
 class Chat:
     """A chat whose lines are known by their place; each is parsed when it is asked for."""
 
-    index: Callable[[], LineIndex]
-    """Looks through the whole file; asked only when more than the header is wanted."""
+    index: Callable[[Iterable[bytes]], LineIndex]
+    """Looks through the whole file, and for these texts on the way; asked only when more than the header is wanted."""
     read: ReadRange
     chunks: ReadChunks
     read_from_start: Callable[[int], bytes] | None = None
     """Returns the first bytes of the file, as many as there are."""
     answers: dict[str, Any] = field(default_factory=dict)
     """What looking through the whole chat has answered already."""
+    sought: set[bytes] = field(default_factory=set)
+    """What ``messages_with`` will be asked for; worth a word before the lines are counted."""
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Chat:
         """Return a chat that is wholly in memory."""
         return cls(
-            lambda: index_of(data),
+            lambda _sought: index_of(data),
             lambda start, end: data[start:end],
             lambda start, end: iter((data[start:end],)),
             lambda count: data[:count],
@@ -156,7 +167,7 @@ class Chat:
     @cached_property
     def lines(self) -> LineIndex:
         """Where each line is."""
-        return self.index()
+        return self.index(self.sought)
 
     @property
     def message_count(self) -> int:
@@ -244,6 +255,10 @@ class Chat:
 
     def _occurrences(self, needles: tuple[bytes, ...], start: int, end: int) -> Iterator[int]:
         """Yield where the *needles* stand, in order."""
+        known = self.lines.places
+        if known.keys() >= set(needles):
+            yield from sorted(at for needle in needles for at in known[needle] if start <= at < end)
+            return
         searches = [_Search(needle, start) for needle in needles]
         for chunk in self.chunks(start, end):
             yield from sorted(at for search in searches for at in search.go_on(chunk))

@@ -69,8 +69,8 @@ def looking(address: ChatAddress, means: Means) -> Iterator[Reading]:
     """Open a timeline to look at it; of the lorebook only the outline is there."""
     with reading(means.workspace, address, with_book=False) as read:
         file, chat = read.files[read.chat_path], read.parent.chat
-        seen = _CHATS.of(file, lambda: _Seen(chat.index()))
-        read.parent = Parent(replace(chat, index=lambda: seen.lines, answers=seen.answers), None)
+        seen = _CHATS.of(file, lambda: _Seen(chat.lines))
+        read.parent = Parent(replace(chat, index=lambda _sought: seen.lines, answers=seen.answers), None)
         yield read
 
 
