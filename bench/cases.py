@@ -476,3 +476,8 @@ ALL: tuple[Callable[[Bench], Iterator[Result]], ...] = (
     memory,
     space,
 )
+
+
+def results_of(part: Callable[[Bench], Iterator[Result]], bench: Bench) -> list[Result]:
+    """Measure one part."""
+    return list(part(bench))
