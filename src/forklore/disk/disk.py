@@ -267,7 +267,8 @@ def read_in_pieces(descriptor: int, start: int, end: int, size: int) -> Iterator
             yield data
             start += len(data)
         return
-    with mmap.mmap(-1, size) as buffer, memoryview(buffer) as view:
+    nobody_elses = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # memory that could be shared costs more
+    with mmap.mmap(-1, size, nobody_elses) as buffer, memoryview(buffer) as view:
         while start < end and (count := os.preadv(descriptor, [view[: min(size, end - start)]], start)):
             yield buffer if count == size else buffer[:count]
             start += count
