@@ -12,9 +12,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from forklore.app import forking
 from forklore.app.forklore import Forklore, OperationNotFound
 from forklore.app.open import _outside
 from forklore.app.settings import Settings
+from forklore.disk import disk, staging
 from forklore.disk.disk import Disk
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat, recap_story
@@ -32,6 +36,16 @@ COPY = f"Mira/{COPY_NAME}"
 """A copy of the main chat."""
 
 Files = dict[str, bytes]
+
+
+def treat_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have every story treated as a long one: copied ahead of the plan, by threads, in pieces."""
+    monkeypatch.setattr(forking, "_LARGE", 0)
+    monkeypatch.setattr(staging, "_SMALL", 0)
+    monkeypatch.setattr(staging, "_LARGE", 0)
+    monkeypatch.setattr(disk, "_MANY", 1)
+    monkeypatch.setattr(disk, "_PIECE", 8 << 10)
+    monkeypatch.setattr(os, "major", lambda _device: 8, raising=False)
 
 
 # --- stories ------------------------------------------------------------------------------------------------------

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from forklore.app import forking
 from forklore.app.results import ForkBlocked
-from forklore.disk import staging
 from forklore.errors import ForkloreError
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.disks import GROWING, STEPS, Fault, faulty
@@ -23,6 +21,7 @@ from tests.crash.scenarios import (
     model_of,
     open_with,
     read_workspace,
+    treat_as_long,
     write_busy_story,
 )
 
@@ -69,9 +68,7 @@ def test_one_error_at_any_step_is_told_and_leaves_nothing(
 ) -> None:
     model, root = model_of(scenario, scratch), scratch / "trial"
     if ahead:
-        monkeypatch.setattr(forking, "_LARGE", 0)  # copies are made ahead of the plan, as for a long story
-        monkeypatch.setattr(staging, "_SMALL", 0)  # and every file written by threads
-        monkeypatch.setattr(staging, "_LARGE", 0)
+        treat_as_long(monkeypatch)
     descriptors = open_files()
     refused = 0
 
@@ -223,9 +220,7 @@ def test_a_fork_that_is_refused_after_its_copies_were_begun_leaves_nothing(
     (scratch / ".forklore").mkdir()
     before = read_workspace(scratch)
     disk = faulty()
-    monkeypatch.setattr(forking, "_LARGE", 0)
-    monkeypatch.setattr(staging, "_SMALL", 0)  # and every file written by threads
-    monkeypatch.setattr(staging, "_LARGE", 0)
+    treat_as_long(monkeypatch)
 
     with pytest.raises(ForkBlocked):
         open_with(scratch, disk).checkpoint(CHAT)

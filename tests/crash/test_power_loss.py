@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from forklore.app import forking
-from forklore.disk import staging
 from forklore.disk.disk import Disk
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.deaths import AFTER, BEFORE, FEWEST_STEPS, HALF_WAY, deaths_of
 from tests.crash.disks import Fault, ForgetfulDisk, LinkingDisk, PlainDisk, PowerLoss, faulty
-from tests.crash.scenarios import SCENARIOS, Scenario, model_of, open_with
+from tests.crash.scenarios import SCENARIOS, Scenario, model_of, open_with, treat_as_long
 
 pytestmark = pytest.mark.crash
 
@@ -49,9 +47,7 @@ def test_a_power_loss_while_copies_are_made_ahead_of_the_plan_leaves_all_or_noth
     scenario: Scenario, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, root = model_of(scenario, scratch), scratch / "trial"
-    monkeypatch.setattr(forking, "_LARGE", 0)  # as if every story were a long one
-    monkeypatch.setattr(staging, "_SMALL", 0)  # and every file written by threads
-    monkeypatch.setattr(staging, "_LARGE", 0)
+    treat_as_long(monkeypatch)
     outcomes = []
 
     for what, _ in deaths_of(model, root, HastyDisk, HALF_WAY):

@@ -16,7 +16,7 @@ from forklore.app.settings import Settings
 from forklore.channels.cut import ForkPoint, Parent
 from forklore.channels.identity import own_identity
 from forklore.channels.running_recap import RunningRecap
-from forklore.checks.requirements import Subject, check, foresee
+from forklore.checks.requirements import Subject, check, seek_while_counting
 from forklore.disk.lock import workspace_lock
 from forklore.disk.publishing import NameTaken
 from forklore.disk.transaction import Run
@@ -200,7 +200,7 @@ def _damage_at(chat: Chat, at: int | None) -> str:
 def _fork_point(request: ForkRequest, means: Means, read: Reading) -> ForkPoint | None:
     """Return where the fork is cut and what it is called; None when there is no such message to be read."""
     if not read.damage:
-        foresee(read.parent.chat)
+        seek_while_counting(read.parent.chat)
     chat, at = read.parent.chat, _message(request, read)
     if read.damage or at is None or not chat.has(at) or _damage_at(chat, at):
         return None

@@ -39,12 +39,14 @@ class Reading:
             return
         try:
             data = self.files[self.book_path].read()
-            before()
-            book = parse_lorebook(self.book_name, data)
-        except (LorebookUnreadable, OSError) as error:
+        except OSError as error:
             self.book_damage = str(error)
-        else:
-            self.parent = Parent(self.parent.chat, book)
+            return
+        before()
+        try:
+            self.parent = Parent(self.parent.chat, parse_lorebook(self.book_name, data))
+        except LorebookUnreadable as error:
+            self.book_damage = str(error)
 
     def needs_header(self) -> None:
         """Raise ``CHAT_DAMAGED`` when the chat has no header that can be read."""

@@ -79,8 +79,8 @@ class Subject:
         return has_recap_messages(self.parent.chat)
 
 
-def foresee(chat: Chat) -> None:
-    """Have found, while the lines of *chat* are counted, what requirements will look for in every message."""
+def seek_while_counting(chat: Chat) -> None:
+    """Have what requirements look for in every message found already while the lines of *chat* are counted."""
     if _names_recaps(chat.metadata):
         chat.sought.add(MID_FLIGHT)
 
@@ -440,4 +440,4 @@ def _state(subject: Subject) -> ReportState:
     )
 
 
-__all__ = ["REQUIREMENTS", "Effect", "Policy", "Requirement", "Subject", "check", "unmet"]
+__all__ = ["REQUIREMENTS", "Effect", "Policy", "Requirement", "Subject", "check", "seek_while_counting", "unmet"]

@@ -27,7 +27,7 @@ _MANY = 16 << 20  # for less, a buffer costs more than it saves
 _BLOCK = 4096
 _NO_SUCH_CALL = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
 _NO_SPACE = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
-_NO_KERNEL_COPY = _NO_SUCH_CALL | {errno.EXDEV, errno.EBADF, errno.EIO}
+_NO_KERNEL_COPY = _NO_SUCH_CALL | {errno.EXDEV, errno.EBADF, errno.EIO, errno.EINTR}
 _PAUSES = (0.01, 0.03, 0.1, 0.3, 0.6)
 _seeking = allocate_lock()
 
@@ -118,8 +118,8 @@ class Disk:
                     written += os.write(descriptor, rest)
 
     def copy(self, source: int, target: int, start: int, end: int) -> None:
-        """Copy a byte range of *source* to the end of *target*."""
-        if self.leaves_copying_to_kernel(source, target, start, end):
+        """Copy a byte range of *source* to where *target* is being written."""
+        if is_for_kernel(source, target, start, end):
             start += _copy_in_kernel(source, target, start, end)
         # Some file systems answer that nothing was left to copy although there is: reading tells for sure.
         for piece in read_in_pieces(source, start, end, _PIECE):
@@ -127,18 +127,6 @@ class Disk:
             start += len(piece)
         if start < end:
             raise OSError(errno.ESTALE, "The file became shorter while it was copied")
-
-    def leaves_copying_to_kernel(self, source: int, target: int, start: int, end: int) -> bool:
-        """Whether a byte range is copied in one call, so that nobody in here has to do anything about it.
-
-        The kernel may do better than copy: share the blocks, if they lie alike in both files, or let a server do it.
-        Else, on a disk of this machine, it copies by small pages. Of large pieces that we write it makes large ones,
-        which are less work now and once more when they go to the disk.
-        """
-        if not hasattr(os, "copy_file_range"):
-            return False
-        lie_alike = start % _BLOCK == os.lseek(target, 0, os.SEEK_CUR) % _BLOCK == 0
-        return end - start < _MANY or lie_alike or os.major(os.fstat(source).st_dev) == 0
 
     def patch(self, descriptor: int, offset: int, data: bytes) -> None:
         """Write *data* over what stands at *offset*."""
@@ -231,6 +219,20 @@ def write_whole(path: Path, content: bytes, disk: Disk | None = None, *, private
     disk.sync_folder(path.parent)
 
 
+def is_for_kernel(source: int, target: int, start: int, end: int) -> bool:
+    """Whether a byte range is left to the kernel, so that nobody in here has to do anything while it is copied.
+
+    The kernel may do better than copy: share the blocks, if they lie alike in both files, or let a server do it.
+    Else it may copy by small pages (ext4 does), while of large pieces that are written to it it makes large pages: less
+    work now, and once more when they go to the disk.
+    """
+    if not hasattr(os, "copy_file_range"):
+        return False
+    lie_alike = start % _BLOCK == os.lseek(target, 0, os.SEEK_CUR) % _BLOCK == 0
+    has_no_device = os.major(os.fstat(source).st_dev) == 0  # a server, or a disk whose files share blocks
+    return end - start < _MANY or lie_alike or has_no_device
+
+
 def _copy_in_kernel(source: int, target: int, start: int, end: int) -> int:
     """Return how many bytes were copied before the kernel could not, or would not, go on."""
     copied = 0
@@ -269,7 +271,11 @@ def read_in_pieces(descriptor: int, start: int, end: int, size: int) -> Iterator
         return
     nobody_elses = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # memory that could be shared costs more
     with mmap.mmap(-1, size, nobody_elses) as buffer, memoryview(buffer) as view:
-        while start < end and (count := os.preadv(descriptor, [view[: min(size, end - start)]], start)):
+        while start < end:
+            with view[: end - start] as part:
+                count = os.preadv(descriptor, [part], start)
+            if not count:
+                return
             yield buffer if count == size else buffer[:count]
             start += count
 

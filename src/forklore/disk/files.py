@@ -83,8 +83,8 @@ class OpenFile:
     def chunks(self, start: int = 0, end: int | None = None, size: int = SCAN_BYTES) -> Iterator[Any]:
         """Yield the content in pieces of *size* bytes; each is gone when the next one comes."""
         end = self.size if end is None else end
-        if self._kept is not None:
-            yield from (self._kept[at : min(end, at + size)] for at in range(start, end, size))
+        if self._kept is not None or end - start <= size:
+            yield from (self.read(at, min(end, at + size)) for at in range(start, end, size))
             return
         for piece in read_in_pieces(self.descriptor, start, end, size):
             yield piece

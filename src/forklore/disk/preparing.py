@@ -53,7 +53,7 @@ class Preparation:
                 self._ahead[change] = self._begin(stager, change, _described(change), number=number, sources=sources)
 
     def let_copy(self) -> None:
-        """Let what was begun ahead be copied, before we keep busy the interpreter that it takes."""
+        """Let what was begun ahead be copied, before we keep the interpreter busy ourselves."""
         if self._stager is not None:
             self._stager.let_copy()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from forklore.disk.disk import Disk, fingerprint_at
+from forklore.disk.disk import Disk, fingerprint_at, is_for_kernel
 from forklore.disk.files import ContextChanged, OpenFile
 from forklore.formats.chat_jsonl import SCAN_BYTES
 from forklore.formats.json_edit import apply_edits
@@ -33,7 +33,7 @@ _STAND_IN = b"0" * 64
 _HASHED_AT_ONCE = 4 << 20
 _MAPPED_AT_ONCE = 32 << 20  # it counts as memory of ours
 _SMALL = 1 << 20  # what is smaller is written before a thread has begun
-_PATIENCE = 0.1  # seconds; whatever is slower is a disk that makes itself felt anyway
+_PATIENCE = 0.1  # seconds; copies that take longer are what takes long, whatever we do meanwhile
 _LARGE = 16 << 20  # for less, setting space aside costs more than it saves
 
 
@@ -128,10 +128,10 @@ class Stager:
         return file
 
     def let_copy(self) -> None:
-        """Let the threads copy, before we keep busy the interpreter that they need for it."""
+        """Let the threads have the interpreter as long as they copy, before we keep it busy ourselves."""
         deadline = time.monotonic() + _PATIENCE
         for file in self._begun:
-            file.is_copied.wait(max(0.0, deadline - time.monotonic()))
+            file.may_be_left_alone.wait(max(0.0, deadline - time.monotonic()))
 
     def finish(self, file: Writing) -> Staged:
         """Return when a file is whole and durable; it is closed whatever happens."""
@@ -204,10 +204,8 @@ class Stager:
                 self._disk.write(file.descriptor, small)
                 small = b""
                 source = file.sources[piece.path].descriptor
-                if not only_small and self._disk.leaves_copying_to_kernel(
-                    source, file.descriptor, piece.start, piece.end
-                ):
-                    file.is_copied.set()
+                if not only_small and is_for_kernel(source, file.descriptor, piece.start, piece.end):
+                    file.may_be_left_alone.set()
                 self._disk.copy(source, file.descriptor, piece.start, piece.end)
             elif isinstance(piece, Bytes):
                 small += piece.data
@@ -220,7 +218,7 @@ class Stager:
             self._progress(_length_of(piece))
         self._disk.write(file.descriptor, small)
         if not file.left:
-            file.is_copied.set()
+            file.may_be_left_alone.set()
             self._disk.begin_sync(file.descriptor)
 
     def _seal(self, file: Writing) -> None:
@@ -249,8 +247,8 @@ class Writing:
         self.descriptor = -1
         self.left = deque(pieces)
         self.written = 0
-        self.is_copied = Event()
-        """Or the kernel is at it, which needs nothing of us."""
+        self.may_be_left_alone = Event()
+        """It is copied, or the kernel is at it, which does not need the interpreter."""
         self.late: list[tuple[int, DigestOf]] = []
         self.own: list[tuple[int, int, Future[str]]] = []
         """Which parts of it digests are wanted of."""
@@ -259,7 +257,7 @@ class Writing:
 
     def give_up(self, error: BaseException) -> None:
         """Nobody need wait for this file any more."""
-        self.is_copied.set()
+        self.may_be_left_alone.set()
         for _, _, digest in self.own:
             if not digest.done():
                 digest.set_exception(error)

@@ -127,7 +127,7 @@ class Run:
             self._preparation.stage_ahead(changes, sources)
 
     def let_copy(self) -> None:
-        """Let what was begun ahead be copied, before we keep busy the interpreter that it takes."""
+        """Let what was begun ahead be copied, before we keep the interpreter busy ourselves."""
         self._preparation.let_copy()
 
     def apply(self, plan: Plan, *, when: str, sources: dict[str, OpenFile] | None = None) -> Applied:

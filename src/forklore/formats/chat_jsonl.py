@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 from forklore.formats.json_text import NotJson, parse_object
@@ -28,7 +28,7 @@ ReadChunks = Callable[[int, int], Iterator[Any]]
 """Yields the bytes from an offset up to another one in pieces; each is gone when the next one comes."""
 
 SCAN_BYTES = 256 << 10
-_HEADER_BYTES = 256 << 10  # as long as most headers are; those of older stories may be longer
+_HEADER_BYTES = 256 << 10  # longer than most headers are
 
 
 class ChatDamaged(ValueError):
@@ -59,7 +59,7 @@ def index_lines(chunks: Iterable[Any], sought: Iterable[bytes] = ()) -> LineInde
     offset = line_start = 0
     opening = b""  # the first bytes of a line that began in an earlier chunk
     searches = {needle: _Search(needle, 0) for needle in sought}
-    places: dict[bytes, list[int]] = {needle: [] for needle in searches}
+    places: dict[bytes, array[int]] = {needle: array("Q") for needle in searches}
 
     def add(end: int, begins_with: bytes) -> None:
         begins_with = begins_with.lstrip(_BLANKS)
@@ -72,7 +72,7 @@ def index_lines(chunks: Iterable[Any], sought: Iterable[bytes] = ()) -> LineInde
 
     for chunk in chunks:
         for needle, search in searches.items():
-            places[needle] += search.go_on(chunk)
+            places[needle].extend(search.go_on(chunk))
         at = 0
         while (newline := chunk.find(b"\n", at)) >= 0:
             if not opening and chunk[at] == _BRACE:  # nearly always: worth its own short path
@@ -137,6 +137,10 @@ def places_in(data: Any, needle: bytes) -> list[int]:
         places.append(at)
         at = data.find(needle, at + 1)
     return places
+
+
+def _between(places: Sequence[int], start: int, end: int) -> Sequence[int]:
+    return places[bisect_left(places, start) : bisect_left(places, end)]
 
 
 @dataclass(frozen=True)
@@ -220,7 +224,9 @@ class Chat:
         """Return the first line if it is where it always is, so that nobody has to look through the file for it."""
         if self.read_from_start is None or "lines" in self.__dict__:
             return b""
-        start = self.read_from_start(_HEADER_BYTES)
+        count = _HEADER_BYTES
+        while len(start := self.read_from_start(count)) == count and b"\n" not in start:
+            count *= 4
         line, newline, _ = start.partition(b"\n")
         return line if newline and line.startswith(b"{") else b""
 
@@ -257,7 +263,8 @@ class Chat:
         """Yield where the *needles* stand, in order."""
         known = self.lines.places
         if known.keys() >= set(needles):
-            yield from sorted(at for needle in needles for at in known[needle] if start <= at < end)
+            each = [_between(known[needle], start, end) for needle in needles]
+            yield from each[0] if len(each) == 1 else sorted(chain(*each))
             return
         searches = [_Search(needle, start) for needle in needles]
         for chunk in self.chunks(start, end):

@@ -146,7 +146,7 @@ def _text(value: object) -> str | None:
 
 
 def _give_way(_entry: object) -> None:
-    """Do nothing, but in Python: so the threads that copy meanwhile get the interpreter between two entries."""
+    """Do nothing, but in Python: so threads that hash and sync meanwhile get the interpreter between two entries."""
 
 
 @cache

@@ -1,7 +1,7 @@
 """A plan: the exact file changes of an operation, as data.
 
 A plan can be shown, tested, applied as one transaction and undone. Bodies of new files are made of pieces; a big piece
-is a reference to a byte range of an existing file, so a plan stays small and the copy never passes through Python.
+is a reference to a byte range of an existing file, so a plan stays small and what is copied is never taken apart.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The bytes *start* to *end* of an existing file, copied inside the kernel."""
+    """The bytes *start* to *end* of an existing file, copied as they are."""
 
     path: str
     start: int

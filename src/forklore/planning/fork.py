@@ -175,7 +175,7 @@ def _has_place_for_map(metadata: Mapping[str, Any]) -> bool:
 
 
 def _clone_pieces(draft: Draft, files: ForkFiles) -> tuple[Bytes | Range, ...]:
-    """Return the clone: the book's bytes, copied inside the kernel, wherever they need no change."""
+    """Return the clone: the book's bytes as they are, wherever they need no change."""
     book = draft.parent.book
     if book is None or files.book is None:
         return ()
