@@ -30,7 +30,7 @@ from forklore.model import names
 from forklore.model.address import ChatAddress
 from forklore.model.finding import Finding, Report, Severity
 from forklore.model.plan import Plan
-from forklore.planning.fork import Draft, ForkFiles, clone_of, draft_fork, parent_change, plan_fork
+from forklore.planning.fork import Draft, ForkFiles, clone_of, draft_fork, plan_fork
 from forklore.planning.swipe import shown_swipe
 
 _POLL_SECONDS = 0.25
@@ -282,12 +282,9 @@ class _Guess:
 def _stage_chats_ahead(
     run: Run, point: ForkPoint | None, request: ForkRequest, *, means: Means, read: Reading
 ) -> _Guess | None:
-    """Go on with the parent, then with the new chat; its record is made as if the book held no surprise."""
+    """Go on with the new chat and its parent; the record in it is made as if the book held no surprise."""
     if point is None or not point.is_head or _size(read) < _LARGE:
         return None
-    if not request.leave_parent:
-        files = _files(point, request, read, means.workspace)
-        run.stage_ahead([parent_change(point, read.parent.metadata, files)], read.files)
     book = None
     if read.book_name is not None and read.book_path is not None:
         book = unsurprising_lorebook(read.book_name, read.files[read.book_path].size)

@@ -128,7 +128,7 @@ def _pointing(draft: Draft, files: ForkFiles) -> Iterator[EditFile]:
     if files.group is not None:
         # First of all: SillyTavern cannot open a group chat that its group does not list.
         yield group_entry(files.group, draft.point.chat_name)
-    yield parent_change(draft.point, draft.parent.metadata, files)
+    yield _parent_change(draft.point, draft.parent.metadata, files)
 
 
 def _left(change: EditFile, parent: Chat) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def group_entry(path: str, chat_name: str) -> EditFile:
     return EditFile(path, (LineEdit(None, Append(("chats",), encode(chat_name))),), role="group entry")
 
 
-def parent_change(point: ForkPoint, metadata: Mapping[str, Any], files: ForkFiles) -> EditFile:
+def _parent_change(point: ForkPoint, metadata: Mapping[str, Any], files: ForkFiles) -> EditFile:
     """Return the link that SillyTavern itself would write, and the entry in our map."""
     name = encode(files.chat_name)
     link: Edit = Put(("extra", "bookmark_link"), name)
