@@ -120,7 +120,7 @@ class Disk:
     def copy(self, source: int, target: int, start: int, end: int) -> None:
         """Copy a byte range of *source* to where *target* is being written."""
         if is_for_kernel(source, target, start, end):
-            start += _copy_in_kernel(source, target, start, end)
+            start = _copy_in_kernel(source, target, start, end)
         # Some file systems answer that nothing was left to copy although there is: reading tells for sure.
         for piece in read_in_pieces(source, start, end, _PIECE):
             self.write(target, piece)
@@ -234,19 +234,18 @@ def is_for_kernel(source: int, target: int, start: int, end: int) -> bool:
 
 
 def _copy_in_kernel(source: int, target: int, start: int, end: int) -> int:
-    """Return how many bytes were copied before the kernel could not, or would not, go on."""
-    copied = 0
-    while start + copied < end:
+    """Return how far the kernel got before it could not, or would not, go on."""
+    while start < end:
         try:
-            count = os.copy_file_range(source, target, min(end - start - copied, _AT_ONCE), offset_src=start + copied)
+            count = os.copy_file_range(source, target, min(end - start, _AT_ONCE), offset_src=start)
         except OSError as error:
             if error.errno not in _NO_KERNEL_COPY:
                 raise
             break
         if not count:
             break
-        copied += count
-    return copied
+        start += count
+    return start
 
 
 def read_at(descriptor: int, start: int, count: int) -> bytes:

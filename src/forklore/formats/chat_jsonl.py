@@ -225,8 +225,10 @@ class Chat:
         if self.read_from_start is None or "lines" in self.__dict__:
             return b""
         count = _HEADER_BYTES
-        while len(start := self.read_from_start(count)) == count and b"\n" not in start:
+        start = self.read_from_start(count)
+        while start.startswith(b"{") and b"\n" not in start and len(start) == count:
             count *= 4
+            start = self.read_from_start(count)
         line, newline, _ = start.partition(b"\n")
         return line if newline and line.startswith(b"{") else b""
 
