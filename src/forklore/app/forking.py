@@ -84,7 +84,7 @@ def fork(request: ForkRequest, means: Means) -> ForkMade:
                 _stage_clone_ahead(run, request, means, read)
                 point = _fork_point(request, means, read)
                 guess = _stage_chats_ahead(run, point, request, means=means, read=read)
-                read.parse_book(before=run.let_copy)
+                read.parse_book()
                 draft, report = draft_and_check(request, means, read, point)
                 if draft is not None and report.valid:
                     _tell_checks(report, means.progress)

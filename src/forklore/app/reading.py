@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ from forklore.disk.files import OpenFile
 from forklore.disk.workspace import ChatNotFound, ChatUnreadable, Workspace
 from forklore.formats.chat_facts import lorebook_name
 from forklore.formats.chat_jsonl import ChatDamaged
-from forklore.formats.lorebook_json import LorebookUnreadable, parse_lorebook
+from forklore.formats.lorebook_json import LorebookUnreadable, read_lorebook
 from forklore.model.address import ChatAddress
 
 
@@ -30,23 +30,17 @@ class Reading:
     book_missing: bool = False
     book_damage: str = ""
 
-    def parse_book(self, before: Callable[[], None] = lambda: None) -> None:
-        """Read the lorebook that was opened; what is wrong with it is noted, not raised.
-
-        *before* is called between reading it, which is the disk's work, and making sense of it, which is ours.
-        """
+    def parse_book(self) -> None:
+        """Read the lorebook that was opened; what is wrong with it is noted, not raised."""
         if self.book_name is None or self.book_path is None:
             return
+        file = self.files[self.book_path]
         try:
-            data = self.files[self.book_path].read()
-        except OSError as error:
+            book = read_lorebook(self.book_name, file.size, read=file.read, chunks=file.chunks)
+        except (LorebookUnreadable, OSError) as error:
             self.book_damage = str(error)
-            return
-        before()
-        try:
-            self.parent = Parent(self.parent.chat, parse_lorebook(self.book_name, data))
-        except LorebookUnreadable as error:
-            self.book_damage = str(error)
+        else:
+            self.parent = Parent(self.parent.chat, book)
 
     def needs_header(self) -> None:
         """Raise ``CHAT_DAMAGED`` when the chat has no header that can be read."""

@@ -122,7 +122,9 @@ class Disk:
         if is_for_kernel(source, target, start, end):
             start = _copy_in_kernel(source, target, start, end)
         # Some file systems answer that nothing was left to copy although there is: reading tells for sure.
-        for piece in read_in_pieces(source, start, end, _PIECE):
+        # Pieces that begin where the page cache's largest pages may begin: it makes one page of each.
+        first = _PIECE - os.lseek(target, 0, os.SEEK_CUR) % _PIECE
+        for piece in read_in_pieces(source, start, end, _PIECE, first=first):
             self.write(target, piece)
             start += len(piece)
         if start < end:
@@ -257,8 +259,8 @@ def read_at(descriptor: int, start: int, count: int) -> bytes:
         return os.read(descriptor, count)
 
 
-def read_in_pieces(descriptor: int, start: int, end: int, size: int) -> Iterator[Any]:
-    """Yield a byte range in pieces of *size*, fewer when the file has become shorter.
+def read_in_pieces(descriptor: int, start: int, end: int, size: int, *, first: int | None = None) -> Iterator[Any]:
+    """Yield a byte range in pieces of *size*, the *first* one shorter if asked, fewer when the file became shorter.
 
     Each piece is gone when the next one comes: one buffer is used again and again, because fresh memory costs more
     than the reading.
@@ -270,11 +272,13 @@ def read_in_pieces(descriptor: int, start: int, end: int, size: int) -> Iterator
         return
     nobody_elses = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # memory that could be shared costs more
     with mmap.mmap(-1, size, nobody_elses) as buffer, memoryview(buffer) as view:
+        wanted = first or size
         while start < end:
-            with view[: end - start] as part:
+            with view[: min(wanted, end - start)] as part:
                 count = os.preadv(descriptor, [part], start)
             if not count:
                 return
+            wanted = size
             yield buffer if count == size else buffer[:count]
             start += count
 

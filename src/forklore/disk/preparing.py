@@ -52,11 +52,6 @@ class Preparation:
                 number = _AHEAD + len(self._ahead)
                 self._ahead[change] = self._begin(stager, change, _described(change), number=number, sources=sources)
 
-    def let_copy(self) -> None:
-        """Let what was begun ahead be copied, before we keep the interpreter busy ourselves."""
-        if self._stager is not None:
-            self._stager.let_copy()
-
     def stage(self, plan: Plan, sources: dict[str, OpenFile]) -> list[JournalledChange]:
         """Write all new content aside, several files at a time, and return the changes as the journal has them."""
         begun: list[Begun] = []

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from forklore.disk.disk import Disk, fingerprint_at, is_for_kernel
+from forklore.disk.disk import Disk, fingerprint_at
 from forklore.disk.files import ContextChanged, OpenFile
+from forklore.disk.turns import short_turns
 from forklore.formats.chat_jsonl import SCAN_BYTES
 from forklore.formats.json_edit import apply_edits
 from forklore.formats.json_text import to_bytes, to_text
@@ -33,7 +33,6 @@ _STAND_IN = b"0" * 64
 _HASHED_AT_ONCE = 4 << 20
 _MAPPED_AT_ONCE = 32 << 20  # it counts as memory of ours
 _SMALL = 1 << 20  # what is smaller is written before a thread has begun
-_PATIENCE = 0.1  # seconds; copies that take longer are what takes long, whatever we do meanwhile
 _LARGE = 16 << 20  # for less, setting space aside costs more than it saves
 
 
@@ -88,6 +87,7 @@ class Stager:
         self._disk = disk
         self._progress = progress or (lambda _count: None)
         self._pool: ThreadPoolExecutor | None = None
+        self._turns = ExitStack()
         self._digests: Digests = {}
         self._begun: list[Writing] = []
 
@@ -95,6 +95,7 @@ class Stager:
         """Wait for everything that was begun, and let go of the files; what was not finished is worthless."""
         if self._pool is not None:
             self._pool.shutdown(wait=True)
+        self._turns.close()
         for file in self._begun:
             file.close()
 
@@ -126,12 +127,6 @@ class Stager:
             file.give_up(error)
             file.writing.set_exception(error)
         return file
-
-    def let_copy(self) -> None:
-        """Let the threads have the interpreter as long as they copy, before we keep it busy ourselves."""
-        deadline = time.monotonic() + _PATIENCE
-        for file in self._begun:
-            file.may_be_left_alone.wait(max(0.0, deadline - time.monotonic()))
 
     def finish(self, file: Writing) -> Staged:
         """Return when a file is whole and durable; it is closed whatever happens."""
@@ -175,6 +170,7 @@ class Stager:
 
         if self._pool is None:
             self._pool = ThreadPoolExecutor(max_workers=8)
+            self._turns.enter_context(short_turns())
         return self._pool.submit(work, *arguments)
 
     def _write(self, file: Writing) -> None:
@@ -203,10 +199,7 @@ class Stager:
             if isinstance(piece, Range):
                 self._disk.write(file.descriptor, small)
                 small = b""
-                source = file.sources[piece.path].descriptor
-                if not only_small and is_for_kernel(source, file.descriptor, piece.start, piece.end):
-                    file.may_be_left_alone.set()
-                self._disk.copy(source, file.descriptor, piece.start, piece.end)
+                self._disk.copy(file.sources[piece.path].descriptor, file.descriptor, piece.start, piece.end)
             elif isinstance(piece, Bytes):
                 small += piece.data
             elif self._digests[piece.pieces].done():
@@ -218,7 +211,6 @@ class Stager:
             self._progress(_length_of(piece))
         self._disk.write(file.descriptor, small)
         if not file.left:
-            file.may_be_left_alone.set()
             self._disk.begin_sync(file.descriptor)
 
     def _seal(self, file: Writing) -> None:
@@ -247,8 +239,6 @@ class Writing:
         self.descriptor = -1
         self.left = deque(pieces)
         self.written = 0
-        self.may_be_left_alone = Event()
-        """It is copied, or the kernel is at it, which does not need the interpreter."""
         self.late: list[tuple[int, DigestOf]] = []
         self.own: list[tuple[int, int, Future[str]]] = []
         """Which parts of it digests are wanted of."""
@@ -257,7 +247,6 @@ class Writing:
 
     def give_up(self, error: BaseException) -> None:
         """Nobody need wait for this file any more."""
-        self.may_be_left_alone.set()
         for _, _, digest in self.own:
             if not digest.done():
                 digest.set_exception(error)
@@ -313,7 +302,7 @@ def _place(wanted: tuple[Piece, ...], pieces: tuple[Piece, ...]) -> int | None:
 def _hash_copy(file: Writing, start: int, end: int) -> str:
     """Return the digest of a part of a file that we have written.
 
-    It is mapped, not read: so it takes few steps in the interpreter, which may be busy elsewhere.
+    It is mapped, not read: so it takes few steps, and no memory has to be found for it.
     """
     digest = hashlib.sha256()
     try:

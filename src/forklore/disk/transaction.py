@@ -126,10 +126,6 @@ class Run:
         with suppress(OSError, ForkloreError, NotJson):  # whatever fails will fail again, and be told, with the plan
             self._preparation.stage_ahead(changes, sources)
 
-    def let_copy(self) -> None:
-        """Let what was begun ahead be copied, before we keep the interpreter busy ourselves."""
-        self._preparation.let_copy()
-
     def apply(self, plan: Plan, *, when: str, sources: dict[str, OpenFile] | None = None) -> Applied:
         """Carry out *plan* wholly or not at all; *sources* are the files it was made from, still open."""
         self._is_over = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, NamedTuple, cast
@@ -12,6 +12,14 @@ from forklore.formats.json_text import REFUSALS, NotJson, encode, faster_reader,
 from forklore.model.plan import Put
 
 _BIG = 1 << 20  # from this size on the faster reader pays for its own import
+_SPACE = 1 << 20  # for the entries that are read at a time; few entries alone have more than some kilobytes
+
+# How SillyTavern lays out a book.
+_OPENING = b'{\n    "entries": {\n        "'
+_ENTRY_ENDS = b"\n        }"
+_NEXT_BEGINS = b',\n        "'
+_CLOSING = b"\n    }\n}"
+_BRACE_OPENS, _BRACE_CLOSES = b"{}"
 
 QUEUE_COMMENT = "__operation_queue"
 REGISTRY_PREFIX = "_registry_"
@@ -79,12 +87,18 @@ class Lorebook:
     """A book as it is in the file."""
 
     name: str
-    data: bytes
+    read: Callable[[], bytes] = field(compare=False)
+    """Returns the whole file, which may be large."""
     outline: Outline
     title: str | None
     """The optional top-level ``name``, which a clone gives its own."""
     size: int
     """How many bytes the file has."""
+
+    @cached_property
+    def data(self) -> bytes:
+        """The bytes of the file; asked for only where a book has to be changed."""
+        return self.read()
 
     @cached_property
     def content(self) -> dict[str, Any]:
@@ -103,12 +117,21 @@ def parse_lorebook(name: str, data: bytes) -> Lorebook:
     outlined = _outline_quickly(data) if faster_reader(is_worth_it=len(data) >= _BIG) else None
     if outlined is None:
         outlined = _outline(data)
-    return Lorebook(name, data, *outlined, size=len(data))
+    return Lorebook(name, lambda: data, *outlined, size=len(data))
+
+
+def read_lorebook(name: str, size: int, *, read: Callable[[], bytes], chunks: Callable[[], Iterable[Any]]) -> Lorebook:
+    """Return the book that is read as a whole or in chunks; raise ``LorebookUnreadable`` when it is none.
+
+    A big one that is laid out as usual is never in memory as a whole: finding the memory takes longer than reading.
+    """
+    outlined = _outline_in_pieces(chunks()) if size >= _BIG and faster_reader(is_worth_it=True) else None
+    return parse_lorebook(name, read()) if outlined is None else Lorebook(name, read, outlined, None, size=size)
 
 
 def unsurprising_lorebook(name: str, size: int) -> Lorebook:
     """Return what a book of *size* bytes is taken for until it is read: plain entries, no title, an idle queue."""
-    return Lorebook(name, b'{"entries":{}}', Outline(), None, size=size)
+    return Lorebook(name, lambda: b'{"entries":{}}', Outline(), None, size=size)
 
 
 def retitled(book: Lorebook, clone: str) -> bytes:
@@ -145,39 +168,109 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _give_way(_entry: object) -> None:
-    """Do nothing, but in Python: so threads that hash and sync meanwhile get the interpreter between two entries."""
+# --- the faster reader ----------------------------------------------------------------------------------------------
+
+
+class _Decoders(NamedTuple):
+    """What the faster reader makes of a whole book, and of some of its entries."""
+
+    book: Callable[[bytes], Any]
+    entries: Callable[[bytes | memoryview], dict[str, Any]]
 
 
 @cache
-def _quick_decoder() -> Callable[[bytes], Any]:
+def _decoders() -> _Decoders:
     import msgspec  # noqa: PLC0415
 
-    raw = msgspec.Raw
-    entry = msgspec.defstruct(
-        "Entry",
-        [("uid", int | None, None), ("comment", str | None, None), ("content", raw, raw())],
-        namespace={"__post_init__": _give_way},
-        gc=False,
-    )
-    entries: Any = dict[str, entry | None]  # type: ignore[valid-type]  # the type is made at run time
-    return msgspec.json.Decoder(msgspec.defstruct("Book", [("entries", entries), ("name", str | None, None)])).decode
+    raw, decoder = msgspec.Raw, msgspec.json.Decoder
+    fields = [("uid", int | None, None), ("comment", str | None, None), ("content", raw, raw())]
+    entries: Any = dict[str, msgspec.defstruct("Entry", fields, gc=False) | None]  # type: ignore[misc]  # made at run time
+    book = msgspec.defstruct("Book", [("entries", entries), ("name", str | None, None)])
+    return _Decoders(decoder(book).decode, decoder(entries).decode)
+
+
+class _Columns:
+    """An outline in the making."""
+
+    def __init__(self) -> None:
+        self._keys: list[str] = []
+        self._uids: list[int | None] = []
+        self._comments: list[str] = []
+        self._contents: dict[str, str] = {}
+
+    def add(self, entries: dict[str, Any]) -> None:
+        """Add some entries; nothing of them is kept but what the outline tells."""
+        if None in entries.values():  # an empty slot is no entry
+            entries = {key: entry for key, entry in entries.items() if entry is not None}
+        comments = [entry.comment or "" for entry in entries.values()]
+        self._keys += entries
+        self._uids += [entry.uid for entry in entries.values()]
+        self._comments += comments
+        for key in [key for key, comment in zip(entries, comments, strict=True) if comment[:1] == "_"]:
+            if entries[key].content:
+                content = parse(bytes(entries[key].content))
+                if isinstance(content, str):
+                    self._contents[key] = content
+
+    def outline(self) -> Outline:
+        """Return the outline of all that was added; raises ``ValueError`` when two entries have one key."""
+        if len(set(self._keys)) != len(self._keys):
+            raise ValueError("a key stands twice")
+        return Outline(tuple(self._keys), tuple(self._uids), tuple(self._comments), self._contents)
 
 
 def _outline_quickly(data: bytes) -> tuple[Outline, str | None] | None:
     """Outline a book with the faster reader; None where it refuses, which says nothing about the book."""
+    columns = _Columns()
     try:
-        book: Any = _quick_decoder()(data)
-        held = book.entries
-        if None in held.values():  # an empty slot is no entry
-            held = {key: entry for key, entry in held.items() if entry is not None}
-        comments = tuple([entry.comment or "" for entry in held.values()])
-        contents = {}
-        for key in [key for key, comment in zip(held, comments, strict=True) if comment[:1] == "_"]:
-            if held[key].content:
-                content = parse(bytes(held[key].content))
-                if isinstance(content, str):
-                    contents[key] = content
+        book = _decoders().book(data)
+        columns.add(book.entries)
+        return columns.outline(), book.name
     except REFUSALS:
         return None
-    return Outline(tuple(held), tuple([entry.uid for entry in held.values()]), comments, contents), book.name
+
+
+def _outline_in_pieces(chunks: Iterable[Any]) -> Outline | None:
+    """Outline a book while it is read; None where that cannot be done, which says nothing about the book."""
+    columns = _Columns()
+    try:
+        for some in _some_entries(chunks):
+            columns.add(_decoders().entries(some))
+        return columns.outline()
+    except REFUSALS:
+        return None
+
+
+def _some_entries(chunks: Iterable[Any]) -> Iterator[memoryview]:
+    """Yield the entries of a book, some at a time, as JSON objects that are gone when the next ones come.
+
+    Between two of them there is nothing but a comma, and around them nothing but what every book has. So if all that is
+    yielded is JSON, the whole book is. Raises ``ValueError`` for a book that is not laid out as usual.
+    """
+    # One piece of memory for all: while other threads work, getting new one from the system is what would take longest.
+    space = bytearray(_SPACE)
+    view = memoryview(space)
+    held = 0
+    for chunk in chunks:
+        if held + len(chunk) > _SPACE:
+            raise ValueError("one entry is as large as a book")
+        view[held : held + len(chunk)] = chunk
+        if not held:
+            if not space.startswith(_OPENING):
+                raise ValueError("laid out otherwise")
+            view[: len(_OPENING) - 1] = b"{".rjust(len(_OPENING) - 1)
+        held += len(chunk)
+        last = space.rfind(_ENTRY_ENDS + _NEXT_BEGINS, 0, held)
+        if last >= 0:
+            comma = last + len(_ENTRY_ENDS)
+            view[comma] = _BRACE_CLOSES
+            yield view[: comma + 1]
+            view[comma] = _BRACE_OPENS
+            rest = view[comma:held]
+            view[: len(rest)] = rest
+            held = len(rest)
+    end = held - len(_CLOSING)
+    if not space.endswith(_CLOSING, 0, held):
+        raise ValueError("laid out otherwise")
+    view[end] = _BRACE_CLOSES
+    yield view[: end + 1]

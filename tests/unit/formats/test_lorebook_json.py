@@ -1,10 +1,21 @@
 import json
+import re
 import sys
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from forklore.formats.lorebook_json import EntryOutline, Lorebook, LorebookUnreadable, parse_lorebook, retitled
+from forklore.formats import lorebook_json
+from forklore.formats.lorebook_json import (
+    EntryOutline,
+    Lorebook,
+    LorebookUnreadable,
+    parse_lorebook,
+    read_lorebook,
+    retitled,
+)
 from forklore.testing.stories import Json, entry, lorebook_bytes, pretty, queue, registry
 
 LONG = 1 << 20
@@ -121,6 +132,84 @@ class TestBigBooks:
         for data in (small, big):
             with pytest.raises(LorebookUnreadable):
                 parse_lorebook("Book", data)
+
+
+def read_in_chunks(data: bytes, size: int) -> tuple[Lorebook, list[str]]:
+    """Return a book that is read in chunks of *size*, and a word for each time that it was read as a whole."""
+    whole: list[str] = []
+
+    def read() -> bytes:
+        whole.append("read")
+        return data
+
+    def chunks() -> list[bytes]:
+        return [data[at : at + size] for at in range(0, len(data), size)]
+
+    return read_lorebook("Book", len(data), read=read, chunks=chunks), whole
+
+
+def same_or_unreadable(data: bytes, size: int) -> None:
+    try:
+        expected = parse_lorebook("Book", data)
+    except LorebookUnreadable as error:
+        with pytest.raises(LorebookUnreadable, match=re.escape(str(error))):
+            read_in_chunks(data, size)
+    else:
+        assert read_in_chunks(data, size)[0] == expected
+
+
+class TestInChunks:
+    """A big book that is laid out as SillyTavern does it is outlined while it is read."""
+
+    def test_it_is_not_read_as_a_whole_until_somebody_wants_its_bytes(self) -> None:
+        prose = 'He said "so",\n        },\n        "and went.\n    }\n}' + "x" * 5000
+        entries = [entry(uid, f"character-{uid}", prose) for uid in range(300)]
+        data = lorebook_bytes([*entries, registry(301, "character"), queue()])
+
+        book, whole = read_in_chunks(data, 64 << 10)
+
+        assert book == parse_lorebook("Book", data)
+        assert whole == []
+        assert book.data == data
+        assert whole == ["read"]
+
+    @pytest.mark.parametrize("name", BOOKS)
+    @pytest.mark.parametrize("size", [7, 4096, 300_000])
+    def test_whatever_its_entries_are_it_is_read_alike(self, name: str, size: int) -> None:
+        same_or_unreadable(lorebook_bytes([*BOOKS[name], *[entry(u, "a", "x" * 9000) for u in range(50, 200)]]), size)
+
+    def test_an_entry_larger_than_most_books_is_read_alike(self) -> None:
+        same_or_unreadable(lorebook_bytes([entry(0, "a", "x" * (3 << 20)), entry(1, "b")]), 256 << 10)
+
+    @given(
+        st.lists(
+            st.sampled_from(
+                [
+                    b'{\n    "entries": {\n        "0": {"uid": 0',
+                    b'"1": {\n            "uid": 1',
+                    b'"entries": {"7": {"uid": 7}}',
+                    b'\n        },\n        "',
+                    b"\n        }",
+                    b"\n    }\n}",
+                    b',\n        "',
+                    b'2": {"uid": 2, "comment": "_registry_item", "content": "[x]"}',
+                    b'2": null',
+                    b'"name": "Title"',
+                    b"{",
+                    b"}",
+                    b",",
+                    b" ",
+                ]
+            ),
+            max_size=9,
+        ),
+        st.integers(1, 80),
+    )
+    def test_what_only_looks_as_usual_is_read_alike(self, parts: list[bytes], size: int) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(lorebook_json, "_BIG", 0)
+            for data in (b"".join(parts), b'{\n    "entries": {\n        "0": {' + b"".join(parts) + b"\n    }\n}"):
+                same_or_unreadable(data, size)
 
 
 class TestTitle:

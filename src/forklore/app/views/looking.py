@@ -22,7 +22,7 @@ from forklore.checks.readiness import Readiness, asks_book
 from forklore.checks.requirements import REQUIREMENTS, Subject
 from forklore.disk.files import OpenFile
 from forklore.formats.chat_jsonl import LineIndex
-from forklore.formats.lorebook_json import Lorebook, LorebookUnreadable, parse_lorebook
+from forklore.formats.lorebook_json import Lorebook, LorebookUnreadable, read_lorebook
 from forklore.model.address import ChatAddress
 
 T = TypeVar("T")
@@ -123,7 +123,9 @@ def _outline_book(read: Reading) -> None:
         return
     file = read.files[path]
     try:
-        book = _BOOKS.of(file, lambda: _without_text(parse_lorebook(name, file.read())))
+        book = _BOOKS.of(
+            file, lambda: _without_text(read_lorebook(name, file.size, read=file.read, chunks=file.chunks))
+        )
     except (LorebookUnreadable, OSError) as error:
         read.book_damage = str(error)
     else:
@@ -131,7 +133,7 @@ def _outline_book(read: Reading) -> None:
 
 
 def _without_text(book: Lorebook) -> Lorebook:
-    return replace(book, data=b"")
+    return replace(book, read=bytes)
 
 
 __all__ = ["looking", "readiness"]
