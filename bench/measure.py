@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import random
 import statistics
 import subprocess
 import sys
@@ -56,12 +57,14 @@ class Times:
 
 
 def in_turn(cases: Mapping[str, Case], rounds: int) -> Times:
-    """Measure all *cases* in every round, beginning with another one each time; a first round is not counted."""
+    """Measure all *cases* in every round, in another order each time; a first round is not counted.
+
+    The orders are drawn, since one case leaves the machine to the next: none may always come after the same one.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in cases}
-    names = list(cases)
+    draw = random.Random(len(cases))  # the same orders each time
     for number in range(-1, rounds):
-        turn = number % len(names)
-        for name in names[turn:] + names[:turn]:
+        for name in draw.sample(list(cases), len(cases)):
             case = cases[name]
             case.before()
             started = time.perf_counter()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WINDOWS = sys.platform == "win32"
 _O_BINARY = getattr(os, "O_BINARY", 0)
 _AT_ONCE = 1 << 30
-_PIECE = 1 << 20
+_PIECE = 512 << 10
 _MANY = 16 << 20  # for less, a buffer costs more than it saves
 _BLOCK = 4096
 _NO_SUCH_CALL = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}

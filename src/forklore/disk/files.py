@@ -20,6 +20,7 @@ from forklore.model.plan import Fingerprint
 
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe must not make us wait
 _LARGE = 1 << 20
+_COUNTED_AT_ONCE = 1 << 20
 _SMALL = 128 << 10  # so much is read at once rather than where it is asked for
 _IN_MEMORY = 2 << 20  # so much is kept once it had to be read as a whole: it will be wanted again
 
@@ -106,7 +107,12 @@ class OpenFile:
             return Chat.from_bytes(self.read())
         if self.size <= _IN_MEMORY:
             return Chat(lambda _sought: index_of(self.read()), self.read, self.chunks, self._first_bytes)
-        return Chat(lambda sought: index_lines(self.chunks(), sought), self.read, self.chunks, self._first_bytes)
+        return Chat(
+            lambda sought: index_lines(self.chunks(size=_COUNTED_AT_ONCE), sought),
+            self.read,
+            self.chunks,
+            self._first_bytes,
+        )
 
     def _first_bytes(self, count: int) -> bytes:
         return self.read(0, min(count, self.size))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
+from _thread import start_new_thread
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -21,7 +22,7 @@ from forklore.formats.json_text import to_bytes, to_text
 from forklore.model.plan import Bytes, DigestOf, EditFile, Fingerprint, LineEdit, Piece, Range
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import Future
 
     Digests = dict[tuple[Bytes | Range, ...], Future[str]]
 
@@ -86,15 +87,15 @@ class Stager:
         """Write through *disk*; *progress* hears how many bytes were written."""
         self._disk = disk
         self._progress = progress or (lambda _count: None)
-        self._pool: ThreadPoolExecutor | None = None
+        self._in_threads: list[Future[Any]] = []
         self._turns = ExitStack()
         self._digests: Digests = {}
         self._begun: list[Writing] = []
 
     def close(self) -> None:
         """Wait for everything that was begun, and let go of the files; what was not finished is worthless."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True)
+        for answer in self._in_threads:
+            answer.exception()
         self._turns.close()
         for file in self._begun:
             file.close()
@@ -166,12 +167,14 @@ class Stager:
                         digest.set_exception(error)
 
     def _in_thread(self, work: Callable[..., T], *arguments: Any) -> Future[T]:
-        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # heavy, and only writers need it
-
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(max_workers=8)
+        """Have *work* done by a thread of its own, and go on at once."""
+        if not self._in_threads:
             self._turns.enter_context(short_turns())
-        return self._pool.submit(work, *arguments)
+        answer: Future[T] = _unanswered()
+        self._in_threads.append(answer)
+        # Whoever starts a threading.Thread waits until it runs: milliseconds where all processors are busy.
+        start_new_thread(_answer, (answer, work, arguments))
+        return answer
 
     def _write(self, file: Writing) -> None:
         """Write the rest of a file, work out its own digests while the disk is at it, and make it durable."""
@@ -219,6 +222,13 @@ class Stager:
             self._disk.patch(file.descriptor, place, self._digests[piece.pieces].result().encode())
         self._disk.sync(file.descriptor)
         file.is_sealed = True
+
+
+def _answer(answer: Future[T], work: Callable[..., T], arguments: tuple[Any, ...]) -> None:
+    try:
+        answer.set_result(work(*arguments))
+    except BaseException as error:  # noqa: BLE001  # raised where the answer is asked for
+        answer.set_exception(error)
 
 
 def _unanswered() -> Future[Any]:
