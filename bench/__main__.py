@@ -25,7 +25,8 @@ Measured on {machine}.
 
 ## How to read it
 
-- Every line was measured in one run, its two sides in turn, {rounds} rounds or more; times are medians.
+- Every line was measured in one run, its sides in turn and each round in another order; times are medians.
+  What has a limit was measured in {rounds} rounds or more.
 - The ratio is the median of each round's own ratio, so that a slow moment of the machine hits both sides.
   Times move from machine to machine, ratios much less; only ratios, memory and space have limits.
 - All files are in the page cache, and every side begins with the disk at rest and the same files.
@@ -33,6 +34,8 @@ Measured on {machine}.
 - A checkpoint is whole: requirements checked, chat, lorebook clone and parent written, synced, journalled and logged.
   It is held against copying chat, lorebook and parent and syncing the copies.
   It is not the first one in its workspace, so our own folder is there, as is the one that `cp` copies into.
+  Both sides find memory that the machine has at hand.
+  On a virtual machine that had to ask its host for it first, `cp` of the large files took up to four times as long.
 - For memory and space the number itself is the one with the limit, in MiB or MB.
 - Lines without a limit are for information: what a user might use instead, or another way to see the same.
 """

@@ -99,7 +99,7 @@ def _checkpoints(bench: Bench, story: BenchStory, name: str) -> Iterator[Result]
             _CP: Case(lambda: _cp(story), before=lambda: _ready_to_copy(story)),
             _COPY: Case(lambda: _copy(story), before=lambda: _ready_to_copy(story)),
         },
-        bench.rounds,
+        bench.rounds * 2,
     )
     yield _compared(times, head, _CP, limit=_LIMITS[name])
     yield _compared(times, head, _COPY)

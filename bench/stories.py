@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import forklore
+from bench.measure import find_memory
 
 _SAMPLES = Path(__file__).parent.parent / "tests/samples/sillytavern-1.19.0"
 _TEXT = """
@@ -63,10 +64,11 @@ class BenchStory:
         return self.root / "worlds" / f"{self.name}.json"
 
     def reset(self) -> None:
-        """Put the workspace back to how it was, and let the disk come to rest."""
+        """Put the workspace back to how it was, let the disk come to rest and have memory ready for what is written."""
         shutil.rmtree(self.root, ignore_errors=True)
         shutil.copytree(self.pristine, self.root)
         os.sync()
+        find_memory(4 * (self.chat.stat().st_size + self.book.stat().st_size))
 
 
 def write_story(scratch: Path, size: Size, *, recaps: bool = True) -> BenchStory:

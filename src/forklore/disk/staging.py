@@ -79,8 +79,9 @@ def prepare_edit(change: EditFile, file: OpenFile) -> PreparedEdit | None:
 class Stager:
     """Writes files aside; the disk already works on one while the next is written and while we go on.
 
-    Small files are written at once: that is quicker than handing them to a thread. A large one gets a thread of its own
-    for all that is to be done with it, so that hardly anything waits for anything else.
+    Small files are written at once: that is quicker than handing them to a thread. A large one whose digest is wanted
+    gets a thread of its own for all that is to be done with it. One that is only copied is copied at once too: two who
+    copy keep two processors busy, and a third would take the interpreter away from them again and again.
     """
 
     def __init__(self, disk: Disk, progress: Callable[[int], None] | None = None) -> None:
@@ -120,9 +121,10 @@ class Stager:
         self._begin_digests(wanted, sources)
         try:
             self._begin_copy(file)
-            if file.size >= _SMALL:
+            if file.own:
                 file.writing = self._in_thread(self._write, file)
             else:
+                self._copy(file)
                 file.writing.set_result(None)
         except BaseException as error:  # noqa: BLE001  # raised where the result is asked for, as a thread's would be
             file.give_up(error)

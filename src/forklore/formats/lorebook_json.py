@@ -12,6 +12,7 @@ from forklore.formats.json_text import REFUSALS, NotJson, encode, faster_reader,
 from forklore.model.plan import Put
 
 _BIG = 1 << 20  # from this size on the faster reader pays for its own import
+_HUGE = 8 << 20  # from this size on finding the memory takes longer than taking a book apart as it comes
 _SPACE = 1 << 20  # for the entries that are read at a time; few entries alone have more than some kilobytes
 
 # How SillyTavern lays out a book.
@@ -123,9 +124,9 @@ def parse_lorebook(name: str, data: bytes) -> Lorebook:
 def read_lorebook(name: str, size: int, *, read: Callable[[], bytes], chunks: Callable[[], Iterable[Any]]) -> Lorebook:
     """Return the book that is read as a whole or in chunks; raise ``LorebookUnreadable`` when it is none.
 
-    A big one that is laid out as usual is never in memory as a whole: finding the memory takes longer than reading.
+    A huge one that is laid out as usual is never in memory as a whole.
     """
-    outlined = _outline_in_pieces(chunks()) if size >= _BIG and faster_reader(is_worth_it=True) else None
+    outlined = _outline_in_pieces(chunks()) if size >= _HUGE and faster_reader(is_worth_it=True) else None
     return parse_lorebook(name, read()) if outlined is None else Lorebook(name, read, outlined, None, size=size)
 
 

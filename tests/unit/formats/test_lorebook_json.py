@@ -159,7 +159,16 @@ def same_or_unreadable(data: bytes, size: int) -> None:
 
 
 class TestInChunks:
-    """A big book that is laid out as SillyTavern does it is outlined while it is read."""
+    """A huge book that is laid out as SillyTavern does it is outlined while it is read."""
+
+    @pytest.fixture(autouse=True)
+    def every_book_is_huge(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(lorebook_json, "_HUGE", 0)
+
+    def test_a_book_that_is_not_huge_is_read_as_a_whole(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(lorebook_json, "_HUGE", 1 << 30)
+
+        assert read_in_chunks(lorebook_bytes([entry(0, "a")]), 4096)[1] == ["read"]
 
     def test_it_is_not_read_as_a_whole_until_somebody_wants_its_bytes(self) -> None:
         prose = 'He said "so",\n        },\n        "and went.\n    }\n}' + "x" * 5000
@@ -206,10 +215,8 @@ class TestInChunks:
         st.integers(1, 80),
     )
     def test_what_only_looks_as_usual_is_read_alike(self, parts: list[bytes], size: int) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(lorebook_json, "_BIG", 0)
-            for data in (b"".join(parts), b'{\n    "entries": {\n        "0": {' + b"".join(parts) + b"\n    }\n}"):
-                same_or_unreadable(data, size)
+        for data in (b"".join(parts), b'{\n    "entries": {\n        "0": {' + b"".join(parts) + b"\n    }\n}"):
+            same_or_unreadable(data, size)
 
 
 class TestTitle:
