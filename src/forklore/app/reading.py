@@ -36,7 +36,7 @@ class Reading:
             return
         file = self.files[self.book_path]
         try:
-            book = read_lorebook(self.book_name, file.size, read=file.read, chunks=file.chunks)
+            book = read_lorebook(self.book_name, file.size, read=file.read_as_opened, chunks=file.chunks)
         except (LorebookUnreadable, OSError) as error:
             self.book_damage = str(error)
         else:

@@ -243,6 +243,6 @@ def _parents_book(opened: Opened, read: Reading, means: Means, stack: ExitStack)
             program_version="",
         )
         cut: BookCut = cut_channels(parent.parent, point)["lorebook"].value
+        return cut.data if cut.data is not None else parent.parent.book.data, cut.source
     except (ChatDamaged, ForkloreError):
         return None, ""
-    return cut.data if cut.data is not None else parent.parent.book.data, cut.source

@@ -72,6 +72,13 @@ class OpenFile:
             self._kept = data
         return data
 
+    def read_as_opened(self) -> bytes:
+        """Return the whole content; raises ``ContextChanged`` when it is no longer the one that was opened."""
+        data = self.read()
+        if fingerprint(os.fstat(self.descriptor)) != self.fingerprint:
+            raise ContextChanged(f"{self.name!r} changed while it was being read.")
+        return data
+
     def _read(self, start: int, end: int) -> bytes:
         data = read_at(self.descriptor, start, end - start)
         while len(data) < end - start:

@@ -95,9 +95,9 @@ class Stager:
 
     def close(self) -> None:
         """Wait for everything that was begun, and let go of the files; what was not finished is worthless."""
-        for answer in self._in_threads:
-            answer.exception()
-        self._turns.close()
+        with self._turns:
+            for answer in self._in_threads:
+                answer.exception()
         for file in self._begun:
             file.close()
 
@@ -126,19 +126,22 @@ class Stager:
             else:
                 self._copy(file)
                 file.writing.set_result(None)
-        except BaseException as error:  # noqa: BLE001  # raised where the result is asked for, as a thread's would be
+        except BaseException as error:
             file.give_up(error)
-            file.writing.set_exception(error)
+            file.writing.set_exception(error)  # raised where the result is asked for, as a thread's would be
+            if not isinstance(error, Exception):
+                raise  # whoever interrupts us does not have to wait until then
         return file
 
     def finish(self, file: Writing) -> Staged:
-        """Return when a file is whole and durable; it is closed whatever happens."""
+        """Return when a file is whole and durable; it is closed whatever happens, unless a thread still writes it."""
         try:
             file.writing.result()
             if not file.is_sealed:
                 self._seal(file)
         finally:
-            file.close()
+            if file.writing.done():
+                file.close()
         staged = fingerprint_at(file.path)
         if staged is None or staged.size != file.size:
             raise OSError(f"{file.path.name} was not written whole")
@@ -174,8 +177,11 @@ class Stager:
             self._turns.enter_context(short_turns())
         answer: Future[T] = _unanswered()
         self._in_threads.append(answer)
-        # Whoever starts a threading.Thread waits until it runs: milliseconds where all processors are busy.
-        start_new_thread(_answer, (answer, work, arguments))
+        try:
+            # Whoever starts a threading.Thread waits until it runs: milliseconds where all processors are busy.
+            start_new_thread(_answer, (answer, work, arguments))
+        except RuntimeError:  # there are too many already
+            _answer(answer, work, arguments)
         return answer
 
     def _write(self, file: Writing) -> None:

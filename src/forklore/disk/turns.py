@@ -7,7 +7,7 @@ from _thread import allocate_lock
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_SHORT = 20e-6  # seconds
+_SHORT = 1e-3 if sys.platform == "win32" else 20e-6  # seconds; who waits there for less than 1 ms does not sleep at all
 
 _lock = allocate_lock()
 _asked: list[float] = []
@@ -16,7 +16,7 @@ _asked: list[float] = []
 
 @contextmanager
 def short_turns() -> Iterator[None]:
-    """Let threads that copy have the interpreter at once, also from a thread that computes all the time.
+    """Let threads that copy have the interpreter at once, also from a thread that runs Python code all the time.
 
     They need it for a few microseconds between two calls of the system, again and again. With Python's usual turns of
     five milliseconds they would mostly wait, and the disk with them.

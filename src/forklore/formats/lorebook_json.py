@@ -198,9 +198,14 @@ class _Columns:
         self._uids: list[int | None] = []
         self._comments: list[str] = []
         self._contents: dict[str, str] = {}
+        self._slots: set[str] = set()
 
     def add(self, entries: dict[str, Any]) -> None:
-        """Add some entries; nothing of them is kept but what the outline tells."""
+        """Add some entries and keep what the outline tells of them; raises ``ValueError`` for a key it has already."""
+        before = len(self._slots)
+        self._slots.update(entries)
+        if len(self._slots) < before + len(entries):
+            raise ValueError("a key stands twice")
         if None in entries.values():  # an empty slot is no entry
             entries = {key: entry for key, entry in entries.items() if entry is not None}
         comments = [entry.comment or "" for entry in entries.values()]
@@ -214,9 +219,7 @@ class _Columns:
                     self._contents[key] = content
 
     def outline(self) -> Outline:
-        """Return the outline of all that was added; raises ``ValueError`` when two entries have one key."""
-        if len(set(self._keys)) != len(self._keys):
-            raise ValueError("a key stands twice")
+        """Return the outline of all that was added."""
         return Outline(tuple(self._keys), tuple(self._uids), tuple(self._comments), self._contents)
 
 

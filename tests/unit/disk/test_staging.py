@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from forklore.disk import staging
 from forklore.disk.disk import Disk
 from forklore.disk.files import OpenFile
 from forklore.disk.staging import Stager
@@ -95,3 +96,31 @@ def test_what_is_not_finished_is_let_go(tmp_path: Path, source: OpenFile) -> Non
     stager.close()
 
     assert file.descriptor == -1
+
+
+def test_where_no_thread_is_to_be_had_the_file_is_written_all_the_same(
+    tmp_path: Path, source: OpenFile, stager: Stager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(staging, "start_new_thread", refuse)
+    whole = Range("source", 0, source.size)
+
+    staged = stager.finish(stager.begin(tmp_path / "new", (DigestOf((whole,)), whole), {"source": source}, None))
+    stager.close()
+
+    assert (tmp_path / "new").read_bytes() == sha256(source.read()).encode() + source.read()
+    assert staged.content[1][1] == sha256(source.read())
+
+
+def test_whoever_interrupts_a_copy_does_not_have_to_wait(
+    tmp_path: Path, source: OpenFile, stager: Stager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Disk, "copy", interrupt)
+
+    with pytest.raises(KeyboardInterrupt):
+        stager.begin(tmp_path / "new", (Range("source", 0, source.size),), {"source": source}, None, prove=False)

@@ -155,7 +155,8 @@ def same_or_unreadable(data: bytes, size: int) -> None:
         with pytest.raises(LorebookUnreadable, match=re.escape(str(error))):
             read_in_chunks(data, size)
     else:
-        assert read_in_chunks(data, size)[0] == expected
+        book = read_in_chunks(data, size)[0]
+        assert (book, book.data) == (expected, data)
 
 
 class TestInChunks:
@@ -189,6 +190,18 @@ class TestInChunks:
 
     def test_an_entry_larger_than_most_books_is_read_alike(self) -> None:
         same_or_unreadable(lorebook_bytes([entry(0, "a", "x" * (3 << 20)), entry(1, "b")]), 256 << 10)
+
+    @pytest.mark.parametrize(
+        "first, last", [({"uid": 0}, None), (None, {"uid": 0}), (queue(), None), ({"uid": 0},) * 2]
+    )
+    def test_a_key_that_stands_twice_is_read_alike(self, first: Any, last: Any) -> None:
+        members = [("9", first), ("1", entry(1, "a", "x" * 500)), ("2", entry(2, "b", "y" * 500)), ("9", last)]
+        entries = b",\n".join(
+            b'        "' + key.encode() + b'": ' + pretty(slot).replace(b"\n", b"\n        ") for key, slot in members
+        )
+
+        for size in (100, 700, 5000):
+            same_or_unreadable(b'{\n    "entries": {\n' + entries + b"\n    }\n}", size)
 
     @given(
         st.lists(

@@ -124,7 +124,7 @@ def _outline_book(read: Reading) -> None:
     file = read.files[path]
     try:
         book = _BOOKS.of(
-            file, lambda: _without_text(read_lorebook(name, file.size, read=file.read, chunks=file.chunks))
+            file, lambda: _without_text(read_lorebook(name, file.size, read=file.read_as_opened, chunks=file.chunks))
         )
     except (LorebookUnreadable, OSError) as error:
         read.book_damage = str(error)
