@@ -5,7 +5,7 @@ import json
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import forklore
 from forklore.app.forklore import Forklore
 from forklore.app.progress import Silent
 from forklore.app.results import ForkBlocked, ForkMade
+from forklore.formats import lorebook_json
 from forklore.testing.sillytavern import HastyDisk, OpenChat
 from forklore.testing.stories import Json, read_workspace
 
@@ -515,3 +516,18 @@ class TestPlainChats:
         assert made.record["cloned_lorebook_name"] is None
         assert made.record["original_lorebook_name"] is None
         assert "world_info" not in header_of(made.new_chat)
+
+
+@pytest.mark.parametrize("at", [None, 42])
+def test_a_lorebook_that_is_taken_apart_as_it_is_read_makes_the_same_fork(
+    sample: Sample, at: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, name = sample("hollow_quay_clean"), "Before the tower"
+    whole = fork(root, MAREN, "checkpoint", at=at, name=name)
+    whole.forklore.undo()
+    monkeypatch.setattr(lorebook_json, "_HUGE", 0)
+    in_pieces = fork(root, MAREN, "checkpoint", at=at, name=name)
+
+    assert replace(in_pieces.fork, operation="") == replace(whole.fork, operation="")
+    assert in_pieces.book(in_pieces.fork.lorebook) == whole.book(whole.fork.lorebook)
+    assert set(in_pieces.after) == set(whole.after)
