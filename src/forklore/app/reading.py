@@ -11,7 +11,7 @@ from forklore.disk.files import OpenFile
 from forklore.disk.workspace import ChatNotFound, ChatUnreadable, Workspace
 from forklore.formats.chat_facts import lorebook_name
 from forklore.formats.chat_jsonl import ChatDamaged
-from forklore.formats.lorebook_json import LorebookUnreadable, read_lorebook
+from forklore.formats.lorebook_json import Lorebook, LorebookUnreadable, read_lorebook
 from forklore.model.address import ChatAddress
 
 
@@ -34,9 +34,8 @@ class Reading:
         """Read the lorebook that was opened; what is wrong with it is noted, not raised."""
         if self.book_name is None or self.book_path is None:
             return
-        file = self.files[self.book_path]
         try:
-            book = read_lorebook(self.book_name, file.size, read=file.read_as_opened, chunks=file.chunks)
+            book = book_in(self.files[self.book_path], self.book_name)
         except (LorebookUnreadable, OSError) as error:
             self.book_damage = str(error)
         else:
@@ -70,6 +69,11 @@ def reading(workspace: Workspace, address: ChatAddress, *, with_book: bool = Tru
     finally:
         for file in read.files.values():
             file.close()
+
+
+def book_in(file: OpenFile, name: str) -> Lorebook:
+    """Return the lorebook that an open file holds; raises ``LorebookUnreadable``, or ``OSError``."""
+    return read_lorebook(name, file.size, read=file.read_as_opened, chunks=file.chunks)
 
 
 def _open(path: str, address: ChatAddress) -> OpenFile:

@@ -16,13 +16,13 @@ from typing import Any, TypeVar
 
 from forklore.app.forking import GroupMissing, group_path
 from forklore.app.means import Means
-from forklore.app.reading import Reading, reading
+from forklore.app.reading import Reading, book_in, reading
 from forklore.channels.cut import Parent
 from forklore.checks.readiness import Readiness, asks_book
 from forklore.checks.requirements import REQUIREMENTS, Subject
 from forklore.disk.files import OpenFile
 from forklore.formats.chat_jsonl import LineIndex
-from forklore.formats.lorebook_json import Lorebook, LorebookUnreadable, read_lorebook
+from forklore.formats.lorebook_json import Lorebook, LorebookUnreadable
 from forklore.model.address import ChatAddress
 
 T = TypeVar("T")
@@ -123,9 +123,7 @@ def _outline_book(read: Reading) -> None:
         return
     file = read.files[path]
     try:
-        book = _BOOKS.of(
-            file, lambda: _without_text(read_lorebook(name, file.size, read=file.read_as_opened, chunks=file.chunks))
-        )
+        book = _BOOKS.of(file, lambda: _without_text(book_in(file, name)))
     except (LorebookUnreadable, OSError) as error:
         read.book_damage = str(error)
     else:
