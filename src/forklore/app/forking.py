@@ -41,7 +41,9 @@ class NameInvalid(BadRequest):
     """A name that cannot be a file's name."""
 
     code = "NAME_INVALID"
-    action = "Choose another name: no reserved words of Windows, at most 235 bytes, not only dots or signs."
+    action = (
+        "Choose another name: no reserved words of Windows, at most 235 bytes, not only dots or signs, no ._ first."
+    )
 
 
 class GroupMissing(ForkloreError):

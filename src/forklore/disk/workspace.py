@@ -16,7 +16,7 @@ from forklore.formats.group_json import Group, parse_group
 from forklore.formats.json_text import NotJson
 from forklore.formats.settings_json import SettingsBooks, parse_settings
 from forklore.model.address import ChatAddress
-from forklore.model.names import sanitise
+from forklore.model.names import sanitise, tells
 
 _CHATS, _GROUP_CHATS, _GROUPS, _WORLDS = "chats", "group chats", "groups", "worlds"
 _SUFFIX = ".jsonl"
@@ -311,7 +311,11 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 def _chat_entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            files = [entry for entry in entries if entry.name.endswith(_SUFFIX) and entry.name[0] != "."]
+            files = [
+                entry
+                for entry in entries
+                if entry.name.endswith(_SUFFIX) and (entry.name[0] != "." or tells(entry.name.removesuffix(_SUFFIX)))
+            ]
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
     files.sort(key=_NAME)

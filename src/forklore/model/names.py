@@ -61,8 +61,13 @@ def sanitise(name: str) -> str:
 
 
 def fits(name: str) -> bool:
-    """Say whether the name is short enough for a file of SillyTavern's."""
-    return _byte_length(name) <= MAX_NAME_BYTES
+    """Say whether a file of SillyTavern's can have the name: it is short enough, and tells something."""
+    return _byte_length(name) <= MAX_NAME_BYTES and tells(name)
+
+
+def tells(name: str) -> bool:
+    """Say whether the name has more than dots in it, and is none that macOS gives the shadow of another file."""
+    return bool(name.strip(".")) and not name.startswith("._")
 
 
 def cut_to_bytes(text: str, limit: int) -> str:

@@ -119,7 +119,30 @@ class TestNames:
         assert read_workspace(tmp_path) == before
 
     @pytest.mark.req(33)
-    @pytest.mark.parametrize("name", ["CON", "..", "///", "x" * 236, "界" * 79])
+    @pytest.mark.parametrize("name", [".hidden", "...and then", "../CON:  tower?"])
+    def test_a_fork_whose_name_begins_with_a_dot_is_seen_like_any_other(self, name: str, tmp_path: Path) -> None:
+        workspace = tale(tmp_path)
+
+        fork = workspace.checkpoint("Mira/Tale", name=name)
+
+        assert workspace.verify(fork.chat).ok
+        assert [timeline.chat for story in workspace.stories().stories for timeline in story.timelines] == [
+            "Mira/Tale",
+            fork.chat,
+        ]
+        assert not workspace.cleanup().books
+        with pytest.raises(NameTaken):
+            workspace.checkpoint("Mira/Tale", name=name)
+
+    @pytest.mark.parametrize("name", ["._Tale", "", ".."])
+    def test_what_is_called_like_no_chat_is_none(self, name: str, tmp_path: Path) -> None:
+        workspace = tale(tmp_path)
+        (tmp_path / "chats" / "Mira" / f"{name}.jsonl").write_bytes(b"\x00\x05\x16\x07")
+
+        assert [timeline.chat for story in workspace.stories().stories for timeline in story.timelines] == ["Mira/Tale"]
+
+    @pytest.mark.req(33)
+    @pytest.mark.parametrize("name", ["CON", "..", "///", "x" * 236, "界" * 79, "._Anchor"])
     def test_an_impossible_name_is_refused(self, name: str, tmp_path: Path) -> None:
         workspace = tale(tmp_path)
         before = read_workspace(tmp_path)
