@@ -85,6 +85,38 @@ class ConfirmationNeeded(ForkloreError):
     action = "Say yes if you mean it. Nothing was changed."
 
 
+class PathOutside(ForkloreError):
+    """A stored path leads out of the folders we work in."""
+
+    code = "PATH_OUTSIDE"
+    kind = Kind.DAMAGED
+    action = "Somebody else wrote it: delete the file that holds the path, if it is not yours. Nothing was changed."
+
+
+class LinkOutside(ForkloreError):
+    """A link in the workspace leads to a file or folder elsewhere."""
+
+    code = "LINK_OUTSIDE"
+    kind = Kind.DAMAGED
+    action = "Put the file itself there if you want it to be part of the story. Nothing was changed."
+
+
+class OperationForeign(ForkloreError):
+    """An unfinished operation that was not begun here."""
+
+    code = "OPERATION_FOREIGN"
+    kind = Kind.DAMAGED
+    action = "Run `forklore doctor` to see it, then finish or discard it. Nothing was changed."
+
+
+class FormatNewer(ForkloreError):
+    """A newer version of Forklore wrote a file."""
+
+    code = "FORMAT_NEWER"
+    kind = Kind.DAMAGED
+    action = "Update Forklore. The file was left alone."
+
+
 class FileUnreadable(ForkloreError):
     """The system refused to read or write a file."""
 

@@ -88,9 +88,9 @@ class Disk:
         if durable:
             self.sync_folder(path.parent)
 
-    def create(self, path: Path, like: os.stat_result | None = None) -> int:
+    def create(self, path: Path, like: os.stat_result | None = None, *, mode: int = 0o644) -> int:
         """Make an empty file that must not exist, with mode and owner of *like*, and return its descriptor."""
-        mode = like.st_mode & 0o777 if like else 0o644
+        mode = like.st_mode & 0o777 if like else mode
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _O_BINARY, mode)
         if like is not None and hasattr(os, "fchown"):
             made = os.fstat(descriptor)
@@ -209,10 +209,8 @@ def write_whole(path: Path, content: bytes, disk: Disk | None = None, *, private
     disk = disk or Disk()
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     disk.remove(new)
-    descriptor = disk.create(new)
+    descriptor = disk.create(new, mode=0o600 if private else 0o644)
     try:
-        if private:
-            os.chmod(new, 0o600)
         disk.write(descriptor, content)
         disk.sync(descriptor)
     finally:

@@ -23,10 +23,10 @@ class CountingDisk(HastyDisk):
         """Begin with none."""
         self.made: list[str] = []
 
-    def create(self, path: Path, like: os.stat_result | None = None) -> int:
+    def create(self, path: Path, like: os.stat_result | None = None, *, mode: int = 0o644) -> int:
         """Make a file."""
         self.made.append(path.name)
-        return super().create(path, like)
+        return super().create(path, like, mode=mode)
 
 
 def tale(root: Path, last: bytes = b"") -> Path:
