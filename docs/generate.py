@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 import forklore
+from forklore.app.folder import FOLDER_FINDINGS, FOLDER_REPAIRS
 from forklore.app.repairing import OF_THEIR_OWN
 from forklore.app.results import ForkBlocked
 from forklore.checks.opening import ON_REQUEST, OPENING
@@ -192,11 +193,23 @@ def _findings() -> Iterator[str]:
     ]
     yield from _table(["Code", "Severity", "Message", "What to do", "Repairs"], opening)
     yield "`HISTORY_HIDDEN` is normal at a scene break: nobody is told, but `forklore repair` knows it."
-    yield from ("", "## Repairs", "")
-    known = {**{name: does for name, (does, _) in REPAIRS.items()}, **OF_THEIR_OWN}
+    yield from ("", "## The folder itself", "")
+    yield "What `forklore doctor` finds besides the stories; `forklore repair PATH CODE` lists and makes the repairs."
+    yield from ("", "")
+    folder = [
+        [f"`{each.code}`", each.of, each.severity.value, each.message, each.action, _listed(each.repairs)]
+        for each in FOLDER_FINDINGS
+    ]
+    yield from _table(["Code", "Of", "Severity", "Message", "What to do", "Repairs"], folder)
+    yield from ("## Repairs", "")
+    known = {**{name: does for name, (does, _) in REPAIRS.items()}, **OF_THEIR_OWN, **FOLDER_REPAIRS}
     yield from _table(["Repair", "What it does"], [[f"`{name}`", does] for name, does in known.items()])
     yield from ("## What else is told", "")
     yield from _table(["Code", "Message", "What to do"], sorted(_told()))
+
+
+def _listed(repairs: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in repairs)
 
 
 def _remark(requirement: Requirement) -> str:
@@ -227,7 +240,7 @@ def _repairs(rule: Callable[..., Any]) -> list[str]:
 
 def told_codes() -> set[str]:
     """Return the codes of the findings that are no requirements."""
-    return {row[0].strip("`") for row in _told()}
+    return {row[0].strip("`") for row in _told()} | {each.code for each in FOLDER_FINDINGS}
 
 
 def _told() -> Iterator[list[str]]:

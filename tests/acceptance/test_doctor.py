@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import forklore
 from forklore.testing.damage import Planted, write_damaged_workspace
 from forklore.testing.stories import read_workspace
 from tests.edges.running import command_line, run, snapshot
@@ -70,11 +71,6 @@ def doctor(root: Path, *options: str) -> dict[str, Any]:
     return answer
 
 
-def settled(root: Path, findings: Found) -> Found:
-    """Return *findings* without the interrupted operations that opening the workspace has settled already."""
-    return {each for each in findings if each[0] != "OPERATION_LEFTOVER" or (root / each[1]).exists()}
-
-
 def texts(files: dict[str, bytes]) -> dict[str, list[str]]:
     """Return what was said in every chat that can be read, by its path."""
     said = {}
@@ -92,7 +88,7 @@ def test_the_doctor_finds_all_that_is_wrong_and_nothing_else(hospital: tuple[Pat
 
     answer = doctor(patient)
 
-    expected = settled(patient, hospital[1])
+    expected = hospital[1]
     assert expected - found(answer) == set(), "not found"
     assert found(answer) - expected == set(), "found, but not wrong"
     assert answer["fixed"] == []
@@ -165,7 +161,7 @@ def test_a_second_fix_has_nothing_to_do(hospital: tuple[Path, Found], patient: P
 
 @pytest.mark.slow
 def test_a_fix_can_be_undone(patient: Path) -> None:
-    doctor(patient)  # opening it has settled what was interrupted
+    doctor(patient)
     before, known = read_workspace(patient), {operation["id"] for operation in log(patient)}
 
     doctor(patient, "--fix")
@@ -199,9 +195,9 @@ def test_a_fix_that_is_killed_loses_nothing(hospital: tuple[Path, Found], patien
 
         now = read_workspace(patient)
         assert {path: now.get(path) for path in untouched} == untouched
+        forklore.open(patient).recover()
         answer = doctor(patient)
         assert found(answer) <= hospital[1]  # half mended, and nothing new is wrong
-        assert not any((patient / ".forklore/staging").glob("*/journal.json"))  # opening it has settled the rest
 
     doctor(patient, "--fix")
 

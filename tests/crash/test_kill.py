@@ -82,20 +82,20 @@ def test_a_process_killed_at_any_moment_leaves_whole_forks_only(
 
 
 def _recover(root: Path) -> str:
-    """Open the workspace and say what the kill had interrupted."""
+    """See to what the kill left, and say what it had interrupted."""
     staging = root / ".forklore/staging"
     left = [*staging.iterdir()] if staging.is_dir() else []
     if not left:
-        forklore.open(root)
+        forklore.open(root).recover()
         return "between two operations"
     (folder,) = left
     if not (folder / "journal.json").exists():
-        forklore.open(root)
+        forklore.open(root).recover()
         return "before the journal"
     if (root / f".forklore/operations/{folder.name}.json").exists():
-        forklore.open(root)
+        forklore.open(root).recover()
         return "after the log"
     operations = len([*(root / ".forklore/operations").glob("*.json")])
-    forklore.open(root)
+    forklore.open(root).recover()
     finished = len([*(root / ".forklore/operations").glob("*.json")]) > operations
     return "after the commit" if finished else "between journal and commit"

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from forklore.app.open import user_state
 from forklore.disk.disk import same_disk
-from forklore.errors import DiskFailed
+from forklore.disk.places import Places
+from forklore.errors import DiskFailed, ForkloreError
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.deaths import HALF_WAY, deaths_of
 from tests.crash.disks import CrowdedDisk, Fault, LinkingDisk, PowerLoss, faulty, power_loss
@@ -54,15 +56,21 @@ def second(tmp_path: Path, scratch: Path) -> Iterator[Path]:
             yield folder
 
 
+def move_elsewhere(root: Path, name: str, second: Path) -> None:
+    """Move a folder to the second disk, link to it, and allow the link as the user would."""
+    shutil.rmtree(second / name, ignore_errors=True)
+    shutil.move(root / name, second / name)
+    (root / name).symlink_to(second / name)
+    Places(root, user_state).allow(name)
+
+
 @pytest.fixture(params=["worlds", "chats", "chats worlds"])
 def arrange(request: pytest.FixtureRequest, second: Path) -> Arrange:
     """Moves some folders of a workspace to the second disk."""
 
     def arranged(root: Path) -> None:
         for name in request.param.split():
-            shutil.rmtree(second / name, ignore_errors=True)
-            shutil.move(root / name, second / name)
-            (root / name).symlink_to(second / name)
+            move_elsewhere(root, name, second)
 
     return arranged
 
@@ -106,8 +114,7 @@ def test_an_error_at_any_step_leaves_nothing_on_two_disks(scenario: Scenario, ar
 def test_a_save_at_the_last_moment_is_not_lost_on_another_disk(second: Path, tmp_path: Path) -> None:
     root = tmp_path / "story"
     write_story(root)
-    shutil.move(root / "chats", second / "chats")
-    (root / "chats").symlink_to(second / "chats")
+    move_elsewhere(root, "chats", second)
     checkpoint(open_with(root))
     before = read_workspace(root)
     fork = root / f"chats/Mira/{NAME} - Checkpoint #1.jsonl"
@@ -127,12 +134,7 @@ def test_a_save_at_the_last_moment_is_not_lost_on_another_disk(second: Path, tmp
 def test_leftovers_wait_for_a_disk_that_is_not_connected(second: Path, tmp_path: Path) -> None:
     (scenario,) = (each for each in SCENARIOS if each.name == "checkpoint")
 
-    def arrange(root: Path) -> None:
-        shutil.rmtree(second / "worlds", ignore_errors=True)
-        shutil.move(root / "worlds", second / "worlds")
-        (root / "worlds").symlink_to(second / "worlds")
-
-    model, root = model_of(scenario, tmp_path, arrange), tmp_path / "trial"
+    model, root = model_of(scenario, tmp_path, lambda root: move_elsewhere(root, "worlds", second)), tmp_path / "trial"
     counting = faulty()
     model.act(model.trial(root), counting)
     clone = counting.steps.index("rename_new")
@@ -169,20 +171,31 @@ def test_a_mount_of_the_same_disk_counts_as_another_disk(tmp_path: Path) -> None
         assert_tidy(root)
 
 
-def test_a_book_that_is_a_link_to_another_disk_can_be_forked_and_its_queue_cancelled(
-    second: Path, tmp_path: Path
-) -> None:
+def test_a_book_that_is_a_link_to_another_disk_is_not_read_and_stays_as_it_is(second: Path, tmp_path: Path) -> None:
+    root, book = tmp_path / "story", second / "book.json"
+    write_story(root)
+    shutil.move(root / f"worlds/{BOOK}.json", book)
+    (root / f"worlds/{BOOK}.json").symlink_to(book)
+    before, content = read_workspace(root), book.read_bytes()
+
+    with pytest.raises(ForkloreError) as refused:
+        checkpoint(open_with(root))
+
+    assert refused.value.code == "LINK_OUTSIDE"
+    assert (read_workspace(root), book.read_bytes()) == (before, content)
+
+
+def test_a_book_that_is_a_link_in_its_own_folder_can_be_forked_and_its_queue_cancelled(tmp_path: Path) -> None:
     (scenario,) = (each for each in SCENARIOS if each.name == "cancel")
 
     def arrange(root: Path) -> None:
-        shutil.move(root / f"worlds/{BOOK}.json", second / "book.json")
-        (root / f"worlds/{BOOK}.json").symlink_to(second / "book.json")
+        (root / f"worlds/{BOOK}.json").rename(root / "worlds/real.json")
+        (root / f"worlds/{BOOK}.json").symlink_to("real.json")
 
     model, root = model_of(scenario, tmp_path, arrange), tmp_path / "trial"
 
     model.act(model.trial(root), HastyDisk())
 
     assert (root / f"worlds/{BOOK}.json").is_symlink()
-    assert model.assert_all_or_nothing(root, "through a link to another disk")
-    assert [path.name for path in second.iterdir()] == ["book.json"]
-    model.assert_usable(root)
+    assert (root / f"worlds/{BOOK}.json").read_bytes() == model.after[f"worlds/{BOOK}.json"]
+    assert_tidy(root)

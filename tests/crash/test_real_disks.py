@@ -165,7 +165,7 @@ def test_leftovers_on_a_read_only_disk_are_seen_to_once_it_can_be_written(tmp_pa
         finally:
             remount(disk, "rw")
 
-        forklore.open(root)
+        forklore.open(root).recover()
 
         assert not model.assert_all_or_nothing(root, "writable again")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
 
 import pytest
 
+from forklore.disk import operation_folder
 from forklore.disk.lock import workspace_lock
 from forklore.errors import ForkloreError
 from forklore.testing.sillytavern import HastyDisk
@@ -79,33 +81,40 @@ def test_staged_files_without_a_journal_are_removed(model: Model, root: Path) ->
     assert not model.assert_all_or_nothing(root, "died before the journal")
 
 
-def test_a_journal_that_is_garbled_goes_to_the_trash_with_everything_beside_it(model: Model, root: Path) -> None:
+def test_a_journal_that_is_garbled_is_left_alone_until_it_is_discarded(model: Model, root: Path) -> None:
     die(root, "rename_new", done="nothing")
     (folder,) = (root / ".forklore/staging").iterdir()
     (folder / "journal.json").write_bytes(b'{"format": 1, "chan')
     staged = (folder / "1").read_bytes()
 
-    (told,) = open_with(root).recover()
-
-    assert "cannot be read" in told
-    assert (root / f".forklore/trash/{folder.name}-unreadable/1").read_bytes() == staged
-    assert not open_with(root).recover()
-    assert read_workspace(root) == model.before
+    assert open_with(root).recover() == []
     checkpoint(open_with(root, first_id=200))
+    undo_everything(open_with(root, first_id=300))
+    assert (folder / "1").read_bytes() == staged
+    open_with(root).repair(folder.name, "OPERATION_FOREIGN", repair="discard")
+
+    assert (root / f".forklore/trash/{folder.name}-discarded/1").read_bytes() == staged
+    assert read_workspace(root) == model.before
+    assert not any((root / ".forklore/staging").iterdir())
 
 
-def test_a_journal_that_cannot_be_read_now_is_not_taken_for_a_missing_one(root: Path) -> None:
+def test_a_journal_that_cannot_be_read_now_is_not_taken_for_a_missing_one(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     die(root, "rename_new")
     (folder,) = (root / ".forklore/staging").iterdir()
-    (folder / "journal.json").rename(folder / "kept")
-    (folder / "journal.json").mkdir()  # reading it is an error of the disk
     before = read_workspace(root)
 
-    with pytest.raises(ForkloreError, match="neither finished nor taken back"):
-        checkpoint(open_with(root, first_id=200))
+    def fail(path: Path) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    with monkeypatch.context() as broken:
+        broken.setattr(operation_folder, "read_small", fail)
+        with pytest.raises(ForkloreError, match="neither finished nor taken back"):
+            checkpoint(open_with(root, first_id=200))
 
     assert read_workspace(root) == before
-    assert (folder / "kept").exists()
+    assert (folder / "journal.json").exists()
 
 
 def test_what_is_no_folder_in_the_staging_folder_is_no_leftover(root: Path) -> None:
@@ -275,32 +284,33 @@ def test_a_fork_made_by_another_user_belongs_to_the_owner_of_the_story(root: Pat
         assert (stat.st_uid, stat.st_gid, stat.st_mode & 0o777) == (4711, 4712, 0o660)
 
 
-def test_a_chat_that_is_a_link_stays_a_link(model: Model, root: Path, tmp_path: Path) -> None:
-    parent, real = root / f"chats/Mira/{NAME}.jsonl", tmp_path / "elsewhere.jsonl"
-    parent.rename(real)
-    parent.symlink_to(real)
+def test_a_chat_that_is_a_link_in_its_own_folder_stays_a_link(model: Model, root: Path) -> None:
+    parent = root / f"chats/Mira/{NAME}.jsonl"
+    (root / "chats/Elsewhere").mkdir()
+    real = parent.rename(root / "chats/Elsewhere/real.jsonl")
+    parent.symlink_to("../Elsewhere/real.jsonl")
 
     checkpoint(open_with(root, first_id=100))
 
     assert parent.is_symlink()
-    assert model.assert_all_or_nothing(root, "through a link")
-    model.assert_usable(root)
+    assert real.read_bytes() == model.after[f"chats/Mira/{NAME}.jsonl"]
+    undo_everything(open_with(root, first_id=900))
+    assert real.read_bytes() == model.before[f"chats/Mira/{NAME}.jsonl"]
     assert parent.is_symlink()
 
 
-def test_a_fork_whose_file_became_a_link_is_undone_without_touching_what_it_points_to(
-    model: Model, root: Path, tmp_path: Path
-) -> None:
+def test_a_fork_whose_file_became_a_link_is_not_undone_and_what_it_points_to_stays(root: Path, tmp_path: Path) -> None:
     checkpoint(open_with(root, first_id=100))
     fork, real = root / f"chats/Mira/{FORK}.jsonl", tmp_path / "elsewhere.jsonl"
     content = fork.read_bytes()
     fork.rename(real)
     fork.symlink_to(real)
 
-    undo_everything(open_with(root, first_id=900))
+    with pytest.raises(ForkloreError) as refused:
+        open_with(root, first_id=900).undo()
 
-    assert not fork.is_symlink()
-    assert read_workspace(root) == model.origin
+    assert refused.value.code == "LINK_OUTSIDE"
+    assert fork.is_symlink()
     assert real.read_bytes() == content
 
 

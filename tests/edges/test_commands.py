@@ -455,7 +455,7 @@ def test_log_lists_the_newest_operation_first(quay: Path) -> None:
 
 def test_log_of_a_workspace_in_which_nothing_was_done(quay: Path) -> None:
     assert run("--data", quay, "log").out == "Nothing has been done here yet.\n"
-    assert run("--data", quay, "log", "--json").json == {"operations": []}
+    assert run("--data", quay, "log", "--json").json == {"operations": [], "findings": []}
 
 
 def test_undo_takes_the_latest_operation_back(quay: Path) -> None:

@@ -37,6 +37,7 @@ def test_every_option_writes_what_it_says(root: Path) -> None:
     assert "Requirements that differ from the policy\n  NO_SCENE_BREAK  warn\n" in shown.out
     assert f"Lorebooks that are shared on purpose\n  {BOOK}\n" in shown.out
     assert json.loads((root / ".forklore/settings.json").read_bytes()) == {
+        "format": 1,
         "policy": "strict",
         "names": {"checkpoint": "Save {n}"},
         "requirements": {"NO_SCENE_BREAK": "warn", "NO_LOREBOOK": "ignore"},

@@ -113,7 +113,7 @@ class Around:
         if chat.address not in self._beginnings:
             path = self._means.workspace.chat_path(ChatAddress(chat.folder, chat.name))
             try:
-                with OpenFile(self._means.workspace.root / path) as file:
+                with OpenFile(self._means.workspace.file(path)) as file:
                     self._beginnings[chat.address] = beginning_of(file.chat)
             except (OSError, ChatDamaged, ForkloreError):
                 self._beginnings[chat.address] = None
@@ -171,9 +171,9 @@ class Around:
         if str(address) not in self._pending or timeline is None or timeline.parent is None:
             return False
         parent = ChatAddress.parse(timeline.parent) or address
-        path = self._means.workspace.root / self._means.workspace.chat_path(parent)
+        path = self._means.workspace.chat_path(parent)
         try:
-            with OpenFile(path) as file:
+            with OpenFile(self._means.workspace.file(path)) as file:
                 links = list(links_of(file.chat))
         except (OSError, ChatDamaged, ForkloreError):
             return False
@@ -276,7 +276,7 @@ class Around:
             if path in ours:
                 continue
             try:
-                with OpenFile(self._means.workspace.root / path) as file:
+                with OpenFile(self._means.workspace.file(path)) as file:
                     strangers.setdefault(file.digest(), []).append((name, file.stat.st_mtime))
             except (OSError, ForkloreError):
                 continue

@@ -8,16 +8,15 @@ from typing import Any
 
 from forklore.app.applying import apply_alone
 from forklore.app.means import Means
-from forklore.app.settings import SettingsInvalid, read_stored, settings_of
+from forklore.app.settings import FORMAT, SettingsInvalid, read_stored, settings_of
 from forklore.checks.requirements import REQUIREMENTS
 from forklore.disk.files import OpenFile
-from forklore.disk.transaction import FOLDER
 from forklore.errors import BadRequest
 from forklore.formats.json_text import encode, to_bytes
 from forklore.model.names import fault_of_template
 from forklore.model.plan import Append, Bytes, Change, CreateFile, Drop, Edit, EditFile, LineEdit, Plan, Put, Take
+from forklore.model.stored import SETTINGS
 
-_PATH = f"{FOLDER}/settings.json"
 _OBJECTS = ("names", "requirements")
 
 
@@ -93,15 +92,15 @@ def change_settings(change: SettingsChange, means: Means) -> SettingsShown:
 
 def _plan(change: SettingsChange, means: Means) -> Plan:
     stored, wanted = _stored(means), _wanted(change, means)
-    step: Change = EditFile(_PATH, tuple(LineEdit(None, edit) for edit in _edits(stored, wanted)), role="settings")
-    if not means.workspace.exists(_PATH):
-        said = {key: value for key, value in wanted.items() if value}
-        step = CreateFile(_PATH, (Bytes(to_bytes(encode(said, indent=2)) + b"\n"),))
+    step: Change = EditFile(SETTINGS, tuple(LineEdit(None, edit) for edit in _edits(stored, wanted)), role="settings")
+    if not means.workspace.exists(SETTINGS):
+        said = {"format": FORMAT, **{key: value for key, value in wanted.items() if value}}
+        step = CreateFile(SETTINGS, (Bytes(to_bytes(encode(said, indent=2)) + b"\n"),))
     return Plan("settings", "", (step,), commit=0)
 
 
 def _stored(means: Means) -> dict[str, Any]:
-    return read_stored(means.workspace.root / _PATH)
+    return read_stored(means.workspace.places)
 
 
 def _wanted(change: SettingsChange, means: Means) -> dict[str, Any]:

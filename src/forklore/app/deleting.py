@@ -107,7 +107,7 @@ def _draft(address: ChatAddress, means: Means, *, yes: bool) -> _Draft:
             sent=sent,
         )
         # What was looked at to tell that the book is free must still be so when the chat goes.
-        unchanged = tuple(_seen(workspace.root, _SETTINGS)) if goes else ()
+        unchanged = tuple(_seen(workspace, _SETTINGS)) if goes else ()
         return _Draft(plan_delete(str(address), deletion, unchanged), read.book_name, kept, children)
 
 
@@ -130,7 +130,7 @@ def _kept_because(read: Reading, means: Means) -> tuple[str, ...]:
     if read.book_name is None or read.book_missing:
         return ()
     if read.book_path is None:
-        return (read.book_damage,)
+        return (read.book_damage or read.book_outside,)
     found = referrers(means.workspace, means.cache())
     return found.of(read.book_name, besides=str(read.address)) or found.unreadable
 
@@ -158,15 +158,15 @@ def _parent_edit(address: ChatAddress, means: Means) -> tuple[EditFile | None, d
     if parent is None:
         return None, {}
     path = means.workspace.chat_path(parent)
-    with suppress(OSError, ForkloreError, ChatDamaged), OpenFile(means.workspace.root / path) as file:
+    with suppress(OSError, ForkloreError, ChatDamaged), OpenFile(means.workspace.file(path)) as file:
         links = links_to(address.name, path, file, list(means.transactions.log), means.workspace)
         edits = link_removals(file.chat, address.name, links)
         return (EditFile(path, edits, role="link"), when_sent(file.chat, edits)) if edits else (None, {})
     return None, {}
 
 
-def _seen(root: Path, path: str) -> Iterator[tuple[str, Fingerprint]]:
-    found = fingerprint_at(root / path)
+def _seen(workspace: Workspace, path: str) -> Iterator[tuple[str, Fingerprint]]:
+    found = fingerprint_at(Path(workspace.file(path)))
     if found is not None:
         yield path, found
 
@@ -215,7 +215,10 @@ def free_clones(means: Means, chats: Sequence[ChatFacts]) -> tuple[tuple[FreeBoo
 def _clones(means: Means) -> Iterator[tuple[os.DirEntry[str], Operation | None]]:
     """Yield every lorebook that is recognisable as a clone of ours: by its name, or because the log has it."""
     made = _made_books(list(means.transactions.log))
+    unfinished = frozenset(path for operation in means.transactions.unfinished() for path in operation.paths)
     for entry in means.workspace.book_files():
+        if f"worlds/{entry.name}" in unfinished:
+            continue  # somebody is about to name it, or to take it away
         operation = made.get(f"worlds/{entry.name}")
         if operation is not None or names.clone_base(_book_name(entry)) is not None:
             yield entry, operation
@@ -264,7 +267,7 @@ def seconds_of(when: str) -> float | None:
 def _cleanup_plan(found: Cleanup, workspace: Workspace) -> Plan:
     books = []
     for book in found.books:
-        with OpenFile(workspace.root / book.path) as file:
+        with OpenFile(workspace.file(book.path)) as file:
             books.append(TrashFile(book.path, content_of_file(file)))
     entries: dict[str, list[MapEntry]] = {}
     for entry in found.map_entries:
@@ -273,4 +276,4 @@ def _cleanup_plan(found: Cleanup, workspace: Workspace) -> Plan:
             entries.setdefault(workspace.chat_path(address), []).append(entry)
     if not books and not entries:
         raise ContextChanged("What nobody named is named again, or gone.", action="Nothing was changed.")
-    return plan_cleanup(books, entries, tuple(_seen(workspace.root, _SETTINGS)) if books else ())
+    return plan_cleanup(books, entries, tuple(_seen(workspace, _SETTINGS)) if books else ())

@@ -8,13 +8,14 @@ from typing import Any
 
 from forklore.app.applying import apply_alone
 from forklore.app.around import Around
-from forklore.app.examining import Located, examine
+from forklore.app.examining import examine
 from forklore.app.means import Means
 from forklore.app.progress import Cancelled
 from forklore.app.repairing import make_repair
 from forklore.disk.lock import workspace_lock
 from forklore.errors import BadRequest, ForkloreError
 from forklore.model.address import ChatAddress
+from forklore.model.finding import Located
 from forklore.model.plan import Plan
 from forklore.planning.fork import group_entry
 

@@ -3,51 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from forklore.app.around import Around
 from forklore.app.deleting import free_clones
+from forklore.app.folder import folder_findings
 from forklore.app.means import Means
 from forklore.app.opening import opened_timeline
 from forklore.app.reading import reading
 from forklore.checks.opening import findings_on_opening
+from forklore.disk.files import read_small
 from forklore.disk.spreading import spread
-from forklore.disk.transaction import FOLDER
 from forklore.disk.workspace import ChatNotFound
-from forklore.errors import ForkloreError
+from forklore.errors import ForkloreError, LinkOutside
 from forklore.formats.lorebook_json import LorebookUnreadable, parse_lorebook
 from forklore.model.address import ChatAddress
 from forklore.model.copies import originals_first
-from forklore.model.finding import Finding, Severity
-
-
-@dataclass(frozen=True, slots=True)
-class Located:
-    """A finding and where it is: a chat, or a path in the workspace."""
-
-    finding: Finding
-    chat: str | None = None
-    path: str | None = None
-    group: str | None = None
-    """The group that should list the chat."""
-
-    @property
-    def where(self) -> str:
-        """The chat or the path."""
-        return self.chat or self.path or ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the finding with its place, as ``doctor`` shows it."""
-        place = {"chat": self.chat} if self.chat else {"path": self.path}
-        return {**self.finding.to_json(), **place}
+from forklore.model.finding import Finding, Located, Severity
 
 
 def examine(means: Means) -> Iterator[Located]:
     """Yield every finding of every timeline, lorebook and group."""
-    yield from _leftovers(means)
-    yield from _log(means)
+    yield from folder_findings(means)
     around = Around(means)
     looks: list[Callable[[], _Seen]] = [
         lambda: _Seen(tuple(_unused_clones(means, around))),
@@ -71,34 +49,6 @@ class _Seen(NamedTuple):
     address: ChatAddress | None = None
     integrity: str | None = None
     book: str | None = None
-
-
-def _leftovers(means: Means) -> Iterator[Located]:
-    for name in means.transactions.leftovers():
-        yield Located(
-            Finding(
-                "OPERATION_LEFTOVER",
-                Severity.WARNING,
-                "An operation was interrupted, or is running",
-                "It is finished or taken back by the next operation, or by --fix",
-                "",
-                ("recover",),
-            ),
-            path=f"{FOLDER}/staging/{name}",
-        )
-
-
-def _log(means: Means) -> Iterator[Located]:
-    for name in means.transactions.log.unreadable():
-        yield Located(
-            Finding(
-                "OPERATION_UNREADABLE",
-                Severity.WARNING,
-                "An entry of the operation log cannot be read",
-                "Wait until the folder is synchronised, or restore the file; without it nothing of that can be undone",
-            ),
-            path=f"{FOLDER}/operations/{name}",
-        )
 
 
 def _timeline(address: ChatAddress, means: Means, around: Around) -> _Seen:
@@ -160,7 +110,9 @@ def _unread_books(timelines: Sequence[_Seen], means: Means, around: Around) -> I
     for name in sorted(around.books - {timeline.book for timeline in timelines}):
         path = workspace.book_path(name)
         try:
-            parse_lorebook(name, (workspace.root / path).read_bytes())
+            parse_lorebook(name, read_small(workspace.file(path)))
+        except LinkOutside:
+            continue  # told among the links
         except (OSError, LorebookUnreadable) as error:
             yield Located(
                 Finding(

@@ -160,6 +160,7 @@ def draft_and_check(
     request: ForkRequest, means: Means, read: Reading, point: ForkPoint | None
 ) -> tuple[Draft | None, Report]:
     """Cut the timeline at *point* and hold the result against every requirement."""
+    means.settings.needs_known()
     damage = read.damage or _damage_at(read.parent.chat, _message(request, read))
     draft = None
     if not damage and point is not None:
@@ -178,6 +179,7 @@ def draft_and_check(
         book_name=read.book_name,
         book_missing=read.book_missing,
         book_damage=read.book_damage,
+        book_outside=read.book_outside,
         also_active=means.workspace.also_active(read.book_name, read.address) if read.book_name else (),
         shows_last_scene=request.show_last_scene,
         has_chat=lambda name: means.workspace.has_beside(read.address, name),

@@ -33,10 +33,11 @@ from forklore.checks.scenes import missing_at_scene
 from forklore.disk.disk import Disk
 from forklore.disk.files import OpenFile
 from forklore.disk.lock import CreationInProgress, workspace_lock
+from forklore.disk.operation_log import Unread
 from forklore.disk.scan import scan_stories
-from forklore.disk.transaction import FOLDER, Transactions
+from forklore.disk.transaction import Transactions
 from forklore.disk.workspace import ChatAmbiguous, ChatNotFound, ChatUnreadable, Workspace
-from forklore.errors import BadRequest, ForkloreError, Kind
+from forklore.errors import BadRequest, ForkloreError, Kind, LinkOutside
 from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.log.operations import Operation, undone_ids
 from forklore.model.finding import Report
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from forklore.app.isolating import Isolated
     from forklore.app.isolating_all import IsolatedAll
     from forklore.app.opening import Verified
-    from forklore.app.repairing import Repairs
+    from forklore.app.repairs import Repairs
     from forklore.app.results_life import Cleanup, Deleted, Restored, TrashShown
     from forklore.app.views import Views
 
@@ -106,8 +107,8 @@ class Forklore:
     ) -> None:
         """Work on the user folder *root*; use ``forklore.open`` to find it and wire everything."""
         self.root = root
-        self._workspace = Workspace(root, exact_addresses=exact_addresses)
-        self._transactions = Transactions(root, disk, outside.cache)
+        self._workspace = Workspace(root, exact_addresses=exact_addresses, state=outside.state)
+        self._transactions = Transactions(self._workspace, outside.state, disk, outside.cache)
         self._is_policy_given = policy is not None
         self._means = Means(
             workspace=self._workspace,
@@ -287,9 +288,13 @@ class Forklore:
         *book* tells what a missing lorebook is called now, where somebody knows that it was renamed.
         """
         from forklore.app.around import Around
+        from forklore.app.folder import find_in_folder, repair_folder
         from forklore.app.repairing import offer_repairs
         from forklore.app.repairing import repair as make_repair
 
+        located = find_in_folder(chat, code, self._means)
+        if located is not None:
+            return repair_folder(located, self._means, repair=repair)
         address = self._workspace.resolve(chat)
         if repair is None:
             return offer_repairs(address, code, self._means, Around(self._means, book=book))
@@ -437,7 +442,7 @@ class Forklore:
 
     def _heed_settings(self) -> None:
         """Go on with the settings as they are now; a policy that was asked for on opening stays."""
-        settings = read_settings(self.root / FOLDER / "settings.json")
+        settings = read_settings(self._workspace.places)
         chosen = settings.policy
         if self._is_policy_given:
             chosen = replace(chosen, strict=self._means.policy.strict)
@@ -447,8 +452,12 @@ class Forklore:
 
     def log(self) -> LogShown:
         """Return every operation, newest first."""
-        operations = tuple(self._transactions.log)
-        return LogShown(operations, undone_ids(list(operations)))
+        entries = list(self._transactions.log.entries())
+        operations = tuple(entry for entry in entries if isinstance(entry, Operation))
+        from forklore.app.folder import log_findings
+
+        findings = log_findings([entry for entry in entries if isinstance(entry, Unread)])
+        return LogShown(operations, undone_ids(list(operations)), tuple(findings))
 
     def newest_operations(self) -> Iterator[Operation]:
         """Yield the operations, newest first, each read when it is asked for."""
@@ -527,6 +536,8 @@ def _operations(read: Reading) -> tuple[QueuedOperation, ...]:
     read.needs_header()
     if read.book_missing:
         raise LorebookMissing(f"The lorebook {read.book_name!r} is missing.")
+    if read.book_outside:
+        raise LinkOutside(f"The lorebook {read.book_name!r} is not read. {read.book_outside}")
     if read.book_damage:
         raise LorebookDamaged(f"The lorebook {read.book_name!r} cannot be read. {read.book_damage}")
     try:

@@ -11,7 +11,7 @@ from forklore.app.applying import apply_alone
 from forklore.app.around import Around
 from forklore.app.kinship import Family, copied_by_memory_books, family_of, owns_book, witnesses_of
 from forklore.app.means import Means
-from forklore.app.reading import Reading, reading
+from forklore.app.reading import Reading, reading, refuse_newer_identity
 from forklore.app.results import DryRun, ForkBlocked
 from forklore.app.sharing import is_shared_on_purpose, share_on_purpose, share_plan
 from forklore.channels.checkpoint_map import STATE_KEY
@@ -143,7 +143,7 @@ def isolate(address: ChatAddress, means: Means) -> Isolated:
                 raise _NothingToDo
             # Opened anew: what was read is closed when we leave, and must be the same when it counts.
             paths = [path for path, _ in prepared.plan.unchanged]
-        return prepared.plan, {path: OpenFile(means.workspace.root / path) for path in paths}
+        return prepared.plan, {path: OpenFile(means.workspace.file(path)) for path in paths}
 
     try:
         operation = apply_alone(make_plan, means, what="isolation").operation
@@ -199,6 +199,7 @@ def _book_to_share(read: Reading) -> str:
 def _prepared(address: ChatAddress, means: Means) -> Iterator[_Prepared]:
     with reading(means.workspace, address) as read:
         read.needs_header()
+        refuse_newer_identity(read)
         family = family_of(address, read.book_name, means)
         if _is_isolated(read, family):
             yield _Prepared(_as_it_is(read, family, "already"), None, Report(str(address), None))
@@ -319,6 +320,7 @@ def _check(read: Reading, draft: Draft | None, damage: str, means: Means) -> Rep
         book_name=read.book_name,
         book_missing=read.book_missing,
         book_damage=read.book_damage,
+        book_outside=read.book_outside,
         also_active=means.workspace.also_active(read.book_name, read.address) if read.book_name else (),
     )
     policy: Policy = means.policy

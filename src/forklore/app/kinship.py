@@ -14,6 +14,7 @@ from forklore.channels.witnesses import Witness, works_of
 from forklore.disk.files import OpenFile
 from forklore.disk.scan import scan_stories
 from forklore.disk.workspace import ChatUnreadable, Workspace, comparable
+from forklore.errors import ForkloreError
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.model.address import ChatAddress
 from forklore.model.timeline import Story, Timeline
@@ -84,8 +85,8 @@ def witnesses_of(family: Family, read: Reading, workspace: Workspace) -> Iterato
 def _opened(files: ExitStack, member: Timeline, workspace: Workspace) -> Chat | None:
     address = ChatAddress.parse(member.chat)
     try:
-        return files.enter_context(OpenFile(workspace.root / workspace.chat_path(address))).chat if address else None
-    except OSError:
+        return files.enter_context(OpenFile(workspace.file(workspace.chat_path(address)))).chat if address else None
+    except (OSError, ForkloreError):
         return None
 
 

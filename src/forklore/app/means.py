@@ -9,6 +9,7 @@ from pathlib import Path
 from forklore.app.progress import Progress
 from forklore.app.settings import Settings
 from forklore.checks.requirements import Policy
+from forklore.disk.state import State
 from forklore.disk.transaction import Transactions
 from forklore.disk.workspace import Workspace
 
@@ -23,6 +24,8 @@ class Outside:
     new_operation_id: Callable[[], str]
     cache: Callable[[], Path | None]
     """Where the quick index of all chats may be kept."""
+    state: Callable[[], State]
+    """What the user keeps outside of every workspace: keys, and answers."""
     version: str
 
 

@@ -13,7 +13,8 @@ from forklore.app.progress import Progress
 from forklore.app.settings import read_settings
 from forklore.checks.requirements import Policy
 from forklore.disk.disk import Disk
-from forklore.disk.transaction import FOLDER
+from forklore.disk.places import Places
+from forklore.disk.state import State
 from forklore.disk.workspace import WorkspaceNotFound, find_workspaces, only_one
 from forklore.errors import BadRequest
 from forklore.version import VERSION
@@ -39,23 +40,21 @@ def open_workspace(
     disk: Disk | None = None,
     exact_addresses: bool = False,
 ) -> Forklore:
-    """Open a SillyTavern folder (user, ``data`` or whole); finish or take back what a crash left in it.
+    """Open a SillyTavern folder (user, ``data`` or whole); nothing in it is changed.
 
     With *exact_addresses* a text that looks like a chat's address means that chat alone, never a longer one.
     Without *path* the environment's ``FORKLORE_DATA`` and then the usual places are tried.
     """
     root = only_one(find_roots(path, user=user))
-    settings = read_settings(root / FOLDER / "settings.json")
+    settings = read_settings(Places(root))
     chosen = None
     if policy is not None:
         if policy not in ("standard", "strict"):
             raise BadRequest(f"There is no policy {policy!r}; there are standard and strict.")
         chosen = Policy(policy == "strict", settings.policy.overrides)
-    forklore = Forklore(
+    return Forklore(
         root, settings, _outside(), policy=chosen, progress=progress, disk=disk, exact_addresses=exact_addresses
     )
-    forklore.recover()
-    return forklore
 
 
 def find_roots(path: str | os.PathLike[str] | None = None, *, user: str | None = None) -> list[Path]:
@@ -79,6 +78,7 @@ def _outside() -> Outside:
         new_id=_new_id,
         new_operation_id=_new_operation_id,
         cache=_cache_folder,
+        state=user_state,
         version=VERSION,
     )
 
@@ -101,6 +101,11 @@ def state_folder() -> Path:
     import platformdirs  # noqa: PLC0415
 
     return Path(platformdirs.user_state_dir("forklore", appauthor=False))
+
+
+def user_state() -> State:
+    """Return what this user keeps outside of every workspace."""
+    return State(state_folder())
 
 
 def _cache_folder() -> Path | None:

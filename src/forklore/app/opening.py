@@ -81,6 +81,7 @@ def opened_timeline(read: Reading, means: Means, around: Around) -> Opened:
         book=read.parent.book,
         book_missing=read.book_missing,
         book_damage=read.book_damage,
+        book_outside=read.book_outside,
         sharers=around.sharers(address),
         copy_of=None if on_purpose else around.original_of(address),
         is_shared_on_purpose=on_purpose,

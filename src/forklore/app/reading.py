@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from forklore.channels.cut import Parent
+from forklore.channels.identity import newer_format
 from forklore.disk.files import OpenFile
 from forklore.disk.workspace import ChatNotFound, ChatUnreadable, Workspace
+from forklore.errors import ForkloreError, FormatNewer
 from forklore.formats.chat_facts import lorebook_name
 from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.formats.lorebook_json import Lorebook, LorebookUnreadable, read_lorebook
@@ -29,6 +31,8 @@ class Reading:
     book_path: str | None = None
     book_missing: bool = False
     book_damage: str = ""
+    book_outside: str = ""
+    """Why the lorebook is not read: a link leads out of the workspace."""
 
     def parse_book(self) -> None:
         """Read the lorebook that was opened; what is wrong with it is noted, not raised."""
@@ -45,6 +49,13 @@ class Reading:
         """Raise ``CHAT_DAMAGED`` when the chat has no header that can be read."""
         if self.damage:
             raise ChatUnreadable(f"{str(self.address)!r} is damaged. {self.damage}")
+
+
+def refuse_newer_identity(read: Reading) -> None:
+    """Raise ``FormatNewer`` when a newer Forklore wrote about the chat: what it wrote is not to be replaced here."""
+    number = newer_format(read.parent.metadata)
+    if number is not None:
+        raise FormatNewer(f"{str(read.address)!r} has a record of a newer Forklore (format {number}).")
 
 
 @contextmanager
@@ -91,6 +102,8 @@ def _open_book(workspace: Workspace, read: Reading, name: str) -> None:
         read.files[path] = OpenFile(workspace.file(path))
     except FileNotFoundError:
         read.book_missing = True
+    except ForkloreError as error:
+        read.book_outside = f"{error.message} {error.action}"
     except OSError as error:
         read.book_damage = f"It cannot be opened ({error.strerror})."
     else:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Any
 
 from forklore.app.applying import apply_alone
 from forklore.app.around import Around
@@ -13,6 +11,7 @@ from forklore.app.isolating import isolate, share
 from forklore.app.means import Means
 from forklore.app.opening import opening
 from forklore.app.reading import Reading, reading
+from forklore.app.repairs import RepairOffered, Repairs
 from forklore.channels import cut_channels
 from forklore.channels.cut import ForkPoint
 from forklore.channels.lorebook import BookCut
@@ -32,44 +31,6 @@ OF_THEIR_OWN = {
     "share": "Declare that the lorebook is shared on purpose: `forklore isolate --share`",
 }
 """Repairs that are operations with a command of their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class RepairOffered:
-    """One repair of a finding, with what it would change."""
-
-    name: str
-    does: str
-    plan: tuple[tuple[str, str], ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the repair as ``repair`` lists it."""
-        return {
-            "repair": self.name,
-            "does": self.does,
-            "plan": [{"action": action, "path": path} for action, path in self.plan],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Repairs:
-    """A finding and its repairs, best first; with an operation, the one that was made."""
-
-    chat: str
-    finding: Finding
-    offered: tuple[RepairOffered, ...]
-    applied: str | None = None
-    operation: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the answer of ``repair``."""
-        return {
-            "chat": self.chat,
-            "finding": self.finding.to_json(),
-            "repairs": [offer.to_json() for offer in self.offered],
-            "applied": self.applied,
-            "operation": self.operation,
-        }
 
 
 def offer_repairs(address: ChatAddress, code: str, means: Means, around: Around | None = None) -> Repairs:
@@ -199,7 +160,7 @@ def _relative(address: str | None, means: Means, stack: ExitStack) -> Relative |
         return None
     path = means.workspace.chat_path(parsed)
     try:
-        file = stack.enter_context(OpenFile(means.workspace.root / path))
+        file = stack.enter_context(OpenFile(means.workspace.file(path)))
         file.chat.metadata  # noqa: B018  # one that cannot be read is none
     except (OSError, ChatDamaged, ForkloreError):
         return None

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from forklore.channels.queue import QueuedOperation
-from forklore.errors import ForkloreError, Kind
+from forklore.errors import ForkloreError, Kind, LinkOutside
 from forklore.log.operations import Operation
-from forklore.model.finding import Finding, Report
+from forklore.model.finding import Finding, Located, Report
 from forklore.model.plan import Plan
 from forklore.model.timeline import Story
 
@@ -32,6 +32,8 @@ class ForkBlocked(ForkloreError):
         action = only.action if only else "Do what each of them says, then try again."
         super().__init__(message, action=action, findings=(*report.errors, *report.warnings))
         self.code = only.code if only else "FORK_BLOCKED"  # type: ignore[misc]  # the only error whose code varies
+        if only and only.code == LinkOutside.code:
+            self.kind = LinkOutside.kind  # type: ignore[misc]  # it is the folder that is wrong, not the story
         self.report = report
 
 
@@ -200,6 +202,8 @@ class LogShown:
 
     operations: tuple[Operation, ...]
     undone: frozenset[str]
+    findings: tuple[Located, ...] = ()
+    """What the log has besides: files that are no operations, or that lead out of the folder."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the log as the contract shows it; an undo also names the operation that it undoes."""
@@ -208,7 +212,8 @@ class LogShown:
                 {"id": o.id, "kind": o.kind, "chat": o.chat, "when": o.when, "undone": o.id in self.undone}
                 | ({"undoes": o.undoes} if o.undoes else {})
                 for o in self.operations
-            ]
+            ],
+            "findings": [located.to_json() for located in self.findings],
         }
 
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from forklore.checks.requirements import REQUIREMENTS, Effect, Policy
-from forklore.errors import ForkloreError, Kind
+from forklore.disk.files import read_small
+from forklore.disk.places import Places
+from forklore.disk.state import refuse_newer
+from forklore.errors import ForkloreError, FormatNewer, Kind
 from forklore.model.names import NameTemplates
+from forklore.model.stored import SETTINGS
+
+FORMAT = 1
 
 
 class SettingsInvalid(ForkloreError):
@@ -29,23 +34,34 @@ class Settings:
     names: NameTemplates = field(default_factory=NameTemplates)
     shared_books: frozenset[str] = frozenset()
     """Lorebooks that several timelines are meant to share."""
+    fault: FormatNewer | None = None
+    """Why the user's settings are not known; then everything is as usual, but nothing is decided by it."""
+
+    def needs_known(self) -> None:
+        """Raise ``FormatNewer`` when a newer Forklore wrote the settings: what they decide is not known here."""
+        if self.fault is not None:
+            raise self.fault
 
 
-def read_settings(path: Path) -> Settings:
-    """Return the settings in *path*; without a file everything is as usual."""
-    return settings_of(read_stored(path))
-
-
-def read_stored(path: Path) -> dict[str, Any]:
-    """Return what stands in the file, also what is not known here."""
+def read_settings(places: Places) -> Settings:
+    """Return the settings of a workspace; without a file everything is as usual."""
     try:
-        stored = json.loads(path.read_bytes())
-    except FileNotFoundError:
+        return settings_of(read_stored(places))
+    except FormatNewer as error:
+        return Settings(fault=error)
+
+
+def read_stored(places: Places) -> dict[str, Any]:
+    """Return what stands in the file, also what is not known here; raises ``FormatNewer``."""
+    try:
+        stored = json.loads(read_small(places.file(SETTINGS)))
+    except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SettingsInvalid(f"The settings cannot be read ({error}).") from error
     if not isinstance(stored, dict):
         raise SettingsInvalid("The settings are not a JSON object.")
+    refuse_newer(stored, FORMAT, SETTINGS)
     return stored
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from forklore.app.applying import apply_alone
 from forklore.app.means import Means
-from forklore.app.settings import read_settings
+from forklore.app.settings import FORMAT, read_settings
 from forklore.disk.files import OpenFile
-from forklore.disk.transaction import FOLDER
 from forklore.formats.json_text import encode, to_bytes
 from forklore.model.plan import Append, Bytes, Change, CreateFile, EditFile, LineEdit, Plan
+from forklore.model.stored import SETTINGS
 
-_PATH, _KEY = f"{FOLDER}/settings.json", "shared_books"
+_KEY = "shared_books"
 
 
 def is_shared_on_purpose(book: str, means: Means) -> bool:
@@ -20,7 +20,7 @@ def is_shared_on_purpose(book: str, means: Means) -> bool:
 
 def shared_books(means: Means) -> frozenset[str]:
     """Return the lorebooks that several timelines are meant to share, as the settings say now."""
-    return read_settings(means.workspace.root / _PATH).shared_books
+    return read_settings(means.workspace.places).shared_books
 
 
 def share_on_purpose(book: str, chat: str, means: Means) -> str:
@@ -34,7 +34,9 @@ def share_on_purpose(book: str, chat: str, means: Means) -> str:
 
 def share_plan(book: str, chat: str, means: Means) -> Plan:
     """Return the plan that notes a lorebook as shared on purpose."""
-    change: Change = EditFile(_PATH, (LineEdit(None, Append((_KEY,), encode(book))),), role="settings")
-    if not means.workspace.exists(_PATH):
-        change = CreateFile(_PATH, (Bytes(to_bytes(encode({_KEY: [book]}, indent=2)) + b"\n"),))
+    read_settings(means.workspace.places).needs_known()
+    change: Change = EditFile(SETTINGS, (LineEdit(None, Append((_KEY,), encode(book))),), role="settings")
+    if not means.workspace.exists(SETTINGS):
+        said = {"format": FORMAT, _KEY: [book]}
+        change = CreateFile(SETTINGS, (Bytes(to_bytes(encode(said, indent=2)) + b"\n"),))
     return Plan("share", chat, (change,), commit=0)

@@ -12,7 +12,7 @@ from forklore.app.applying import apply_alone
 from forklore.app.deleting import seconds_of
 from forklore.app.means import Means
 from forklore.app.results_life import Restored, TrashItem, TrashShown
-from forklore.app.undoing import TRASH, edits_that_fit, in_trash
+from forklore.app.undoing import edits_that_fit, in_trash
 from forklore.disk.failures import refusal_of
 from forklore.disk.files import OpenFile
 from forklore.disk.lock import workspace_lock
@@ -25,6 +25,7 @@ from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.log.operations import Operation
 from forklore.model.address import ChatAddress
 from forklore.model.plan import EditFile, Plan, RestoreFile
+from forklore.model.stored import TRASH
 from forklore.planning.deleting import plan_restore
 from forklore.planning.undo import inverse_edits
 
@@ -51,10 +52,13 @@ def trash(means: Means) -> TrashShown:
         for change in operation.changes
         if change["do"] == "trash"
     }
-    root, items = means.workspace.root / TRASH, []
+    root, items = Path(means.workspace.places.folder(TRASH)), []
+    running = {operation.id for operation in means.transactions.unfinished()}
     for folder, _, names in os.walk(root):
         for path in (Path(folder, name) for name in names):
             item = path.relative_to(root).as_posix()
+            if item.partition("/")[0] in running:
+                continue  # it may still go back
             with suppress(FileNotFoundError):
                 stat = path.lstat()
                 operation, origin = known.get(item, (None, None))
@@ -65,7 +69,11 @@ def trash(means: Means) -> TrashShown:
 
 
 def _timestamp(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):  # a disk can hold any number
+        moment = datetime.fromtimestamp(0, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _resolve(wanted: str, means: Means) -> TrashItem:
@@ -106,7 +114,7 @@ def restore(wanted: str, means: Means) -> Restored:
 
 
 def _refuse_if_taken(item: TrashItem, workspace: Workspace) -> None:
-    if item.path is not None and os.path.lexists(workspace.root / item.path):
+    if item.path is not None and workspace.is_taken(item.path):
         raise NameTaken(
             f"{item.path!r} is there already.", action="Rename or delete what stands there. Nothing was changed."
         )
@@ -150,14 +158,14 @@ def _address(path: str, operation: Operation) -> ChatAddress | None:
 
 def _book_of(item: TrashItem, workspace: Workspace) -> str | None:
     """Return the lorebook that a chat in the trash names."""
-    with suppress(OSError, ForkloreError, ChatDamaged), OpenFile(workspace.root / TRASH / item.item) as file:
+    with suppress(OSError, ForkloreError, ChatDamaged), OpenFile(workspace.places.item(item.item)) as file:
         return lorebook_name(file.chat.metadata)
     return None
 
 
 def _latest_in_trash(path: str, log: list[Operation], workspace: Workspace) -> list[RestoreFile]:
     """Return the missing lorebook at *path* as it was trashed last, if it is still there."""
-    if os.path.lexists(workspace.root / path):
+    if workspace.is_taken(path):
         return []
     trashed = (
         change
@@ -196,7 +204,7 @@ def empty_trash(older_than: float, means: Means) -> TrashShown:
     """Delete for good what has been in the trash for *older_than* days; what it belonged to cannot be undone then."""
     if not items_older_than(older_than, means):
         return TrashShown(())
-    root, disk = means.workspace.root / TRASH, means.transactions.disk
+    root, disk = Path(means.workspace.places.folder(TRASH)), means.transactions.disk
     with workspace_lock(means.workspace.root, what="operation"):
         means.transactions.recover()  # what an interrupted operation has trashed may have to come back
         items = items_older_than(older_than, means)

@@ -7,8 +7,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from forklore.disk.disk import is_there
 from forklore.disk.files import OpenFile
-from forklore.disk.operation_folder import FOLDER
 from forklore.disk.referrers import Referrers, referrers
 from forklore.disk.scan import scan_chats
 from forklore.disk.staging import Content, content_is, is_content, prepare_edit
@@ -30,9 +30,6 @@ from forklore.planning.undo import (
     plan_undo,
     taken_back,
 )
-
-TRASH = f"{FOLDER}/trash"
-"""The path of the trash in the workspace."""
 
 
 def undo_plan(
@@ -93,7 +90,7 @@ def _item_now(change: Mapping[str, Any], log: list[Operation], workspace: Worksp
 
 def in_trash(item: str, workspace: Workspace) -> bool:
     """Whether the trash still has an item."""
-    return workspace.exists(f"{TRASH}/{item}")
+    return is_there(workspace.places.item(item))
 
 
 def _makes_fork(operation: Operation) -> bool:
@@ -123,7 +120,7 @@ def _created(operation: Operation) -> Iterator[tuple[str, tuple[tuple[int, str],
 def _refuse_if_gone_on(operation: Operation, log: list[Operation], workspace: Workspace) -> None:
     for path, content in _created(operation):
         try:
-            with OpenFile(workspace.root / path) as file:
+            with OpenFile(workspace.file(path)) as file:
                 if content_is(file, content):
                     continue
                 later = _only_changed_by(file, path, content, _effective_since(operation, log))
@@ -206,7 +203,7 @@ def _refuse_if_not_as_isolated(operation: Operation, workspace: Workspace) -> No
             continue
         name = _stem(change["path"])
         try:
-            with OpenFile(workspace.root / change["path"]) as file:
+            with OpenFile(workspace.file(change["path"])) as file:
                 as_left = is_as_left(inverse_edits(change), to_text(file.chat.line_bytes(HEADER)))
         except (OSError, NotJson, IndexError) as error:
             raise UndoRefused(f"{name!r} cannot be read any more.") from error
@@ -240,7 +237,7 @@ def _link_edits(
     change: Mapping[str, Any], operation: Operation, log: list[Operation], workspace: Workspace
 ) -> tuple[LineEdit, ...]:
     try:
-        with OpenFile(workspace.root / change["path"]) as file:
+        with OpenFile(workspace.file(change["path"])) as file:
             return _links_taken_out(change, file, str(operation.notes["fork"]), log, workspace)
     except (OSError, ChatDamaged):
         return ()
@@ -275,7 +272,7 @@ def edits_that_fit(change: Mapping[str, Any], operation: Operation, workspace: W
     """Return the inverse edits of a link that *operation* took out; what stands in its place by now stays."""
     sent = operation.notes.get("sent", {})
     try:
-        with OpenFile(workspace.root / change["path"]) as file:
+        with OpenFile(workspace.file(change["path"])) as file:
             return tuple(each for each in inverse_edits(change) if _fits(each, file.chat, sent))
     except OSError:
         return ()
@@ -314,7 +311,7 @@ def _refuse_if_nothing_is_left(plan: Plan, workspace: Workspace) -> None:
     for change in plan.changes:
         if isinstance(change, EditFile):
             try:
-                with OpenFile(workspace.root / change.path) as file:
+                with OpenFile(workspace.file(change.path)) as file:
                     if prepare_edit(change, file) is not None:
                         return
             except (OSError, NotJson, IndexError, ValueError):

@@ -22,6 +22,13 @@ def own_identity(metadata: Mapping[str, Any], chat_name: str) -> Mapping[str, An
     return None
 
 
+def newer_format(metadata: Mapping[str, Any]) -> int | None:
+    """Return the number of the format in which a newer Forklore wrote about the chat; None when it is one we know."""
+    identity = metadata.get(KEY)
+    number = identity.get("format") if isinstance(identity, dict) else None
+    return number if isinstance(number, int) and number > FORMAT else None
+
+
 def mark_of(integrity: object) -> str | None:
     """Return what a chat can be known by after it was renamed in SillyTavern, which leaves its ``integrity`` alone.
 

@@ -34,6 +34,8 @@ class Opened:
     book: Lorebook | None = None
     book_missing: bool = False
     book_damage: str = ""
+    book_outside: str = ""
+    """Why the lorebook is not read: a link leads out of the workspace."""
     sharers: tuple[str, ...] = ()
     """The other timelines of the story that use the same lorebook, unless that is on purpose."""
     copy_of: str | None = None

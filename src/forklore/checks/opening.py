@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from forklore.channels.checkpoint_map import STATE_KEY
+from forklore.channels.identity import FORMAT, newer_format
 from forklore.channels.identity import KEY as IDENTITY_KEY
 from forklore.channels.opened import Opened, snapshot_of, stale_operations
 from forklore.channels.queue import QueueUnreadable, read_queue
 from forklore.channels.registry import broken_lines
 from forklore.channels.running_recap import KEY as RUNNING_KEY
 from forklore.channels.running_recap import is_beyond
-from forklore.checks.requirements import is_of_older_sillytavern
+from forklore.checks.requirements import LINK_ACTION, is_of_older_sillytavern
 from forklore.model.finding import Finding, Severity
 
 
@@ -69,6 +70,21 @@ def _lorebook_is_there(opened: Opened) -> Problems:
         now,
         (*repairs, "empty", "detach"),
     )
+
+
+def _lorebook_lies_inside(opened: Opened) -> Problems:
+    if opened.book_outside:
+        yield Problem(f"The lorebook {opened.book_name!r} is not in the data folder", LINK_ACTION, opened.book_outside)
+
+
+def _format_is_known(opened: Opened) -> Problems:
+    number = newer_format(opened.metadata)
+    if number is not None:
+        yield Problem(
+            "A newer Forklore made this timeline",
+            "Update Forklore; until then nothing in its record is believed, and it is not repaired",
+            f"Its record has format {number}, known is {FORMAT}.",
+        )
 
 
 def _lorebook_is_readable(opened: Opened) -> Problems:
@@ -336,7 +352,9 @@ OPENING: tuple[OpeningCheck, ...] = (
     OpeningCheck("CHAT_DAMAGED", _chat_is_whole, _ERROR),
     OpeningCheck("GROUP_FORMAT_OLD", _group_chat_has_a_header, _WARNING),
     OpeningCheck("LOREBOOK_MISSING", _lorebook_is_there, _ERROR),
+    OpeningCheck("LINK_OUTSIDE", _lorebook_lies_inside, _ERROR),
     OpeningCheck("LOREBOOK_UNREADABLE", _lorebook_is_readable, _ERROR),
+    OpeningCheck("FORMAT_NEWER", _format_is_known, _ERROR),
     OpeningCheck("LOREBOOK_MISMATCH", _lorebook_is_the_recorded_one, _WARNING),
     OpeningCheck("SHARED_LOREBOOK", _lorebook_is_its_own, _ERROR),
     OpeningCheck("RUNNING_RECAP_VERSION_MISSING", _current_version_is_there, _ERROR),
@@ -362,9 +380,14 @@ ON_REQUEST: tuple[OpeningCheck, ...] = (
 
 
 def findings_on_opening(opened: Opened, checks: Iterable[OpeningCheck] = OPENING) -> tuple[Finding, ...]:
-    """Return everything that is not as it should be."""
+    """Return everything that is not as it should be; of a newer Forklore's timeline only what its files show."""
+    is_newer = newer_format(opened.metadata) is not None
     return tuple(
-        Finding(check.code, problem.severity or check.severity, *problem[:4])
+        Finding(check.code, problem.severity or check.severity, *problem[:3], () if is_newer else problem.repairs)
         for check in checks
+        if not is_newer or check.code in _WITHOUT_RECORD
         for problem in check.holds(opened)
     )
+
+
+_WITHOUT_RECORD = {"CHAT_DAMAGED", "LOREBOOK_MISSING", "LINK_OUTSIDE", "LOREBOOK_UNREADABLE", "FORMAT_NEWER"}

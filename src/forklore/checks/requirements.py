@@ -36,6 +36,8 @@ class Subject:
     book_name: str | None = None
     book_missing: bool = False
     book_damage: str = ""
+    book_outside: str = ""
+    """Why the lorebook is not read: a link leads out of the workspace."""
     also_active: tuple[str, ...] = ()
     """Where else the chat's book is active, in words."""
     shows_last_scene: bool = False
@@ -169,6 +171,14 @@ def _lorebook_is_there(subject: Subject) -> Found:
             "Put the lorebook back, or attach another one to the chat in SillyTavern",
             "The chat names it, but there is no such file, so the fork could not be isolated.",
         )
+
+
+def _lorebook_lies_inside(subject: Subject) -> Found:
+    if subject.book_outside:
+        yield f"The lorebook {subject.book_name!r} is not in the data folder", LINK_ACTION, subject.book_outside
+
+
+LINK_ACTION = "Put the file itself there, or allow the linked folder if you made the link: `forklore doctor` tells how"
 
 
 def _lorebook_is_readable(subject: Subject) -> Found:
@@ -333,6 +343,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     Requirement("CHAT_DAMAGED", _chat_is_whole, _BLOCK, _BLOCK, indispensable=True),
     Requirement("GROUP_FORMAT_OLD", _group_chat_has_a_header, _BLOCK, _BLOCK, indispensable=True),
     Requirement("LOREBOOK_MISSING", _lorebook_is_there, _BLOCK, _BLOCK, indispensable=True, everywhere=True),
+    Requirement("LINK_OUTSIDE", _lorebook_lies_inside, _BLOCK, _BLOCK, indispensable=True, everywhere=True),
     Requirement("LOREBOOK_UNREADABLE", _lorebook_is_readable, _BLOCK, _BLOCK, indispensable=True, everywhere=True),
     Requirement("QUEUE_NOT_EMPTY", _queue_is_idle, _BLOCK, _BLOCK, everywhere=True),
     Requirement("QUEUE_UNREADABLE", _queue_is_readable, _BLOCK, _BLOCK, everywhere=True),

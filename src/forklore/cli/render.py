@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from forklore.app.contamination import Contamination
     from forklore.app.deciding import SettingsShown
     from forklore.app.doctor import Examined
-    from forklore.app.examining import Located
     from forklore.app.extension import Extension
     from forklore.app.isolating import Isolated
     from forklore.app.isolating_all import IsolatedAll
     from forklore.app.opening import Verified
-    from forklore.app.repairing import Repairs
+    from forklore.app.repairs import Repairs
     from forklore.app.results import (
         DryRun,
         ForkMade,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from forklore.app.results_life import Cleanup, Deleted, Restored, TrashShown
     from forklore.errors import ForkloreError
     from forklore.log.operations import Operation
-    from forklore.model.finding import Finding, Report
+    from forklore.model.finding import Finding, Located, Report
     from forklore.model.plan import Plan
     from forklore.model.timeline import Story, Timeline
 
@@ -190,7 +189,8 @@ def verified(shown: Verified) -> str:
 def repairs(shown: Repairs) -> str:
     """Return a finding with its repairs, or the one that was made."""
     if shown.applied:
-        return f"{GOOD}✓{PLAIN} {shown.chat}: {shown.finding.code} repaired with {shown.applied}. Undo: forklore undo\n"
+        undo = " Undo: forklore undo" if shown.operation else ""
+        return f"{GOOD}✓{PLAIN} {shown.chat}: {shown.finding.code} repaired with {shown.applied}.{undo}\n"
     lines = [f"{BOLD}{shown.chat}{PLAIN}: {shown.finding.message}"]
     if shown.finding.details:
         lines.append(f"  {shown.finding.details}")
@@ -222,6 +222,11 @@ def examined(shown: Examined) -> str:
             lines.append(f"  {located.where}: {located.finding.message}.{details}")
         if len(group) > _LISTED:
             lines.append(f"  {DIM}… and {len(group) - _LISTED} more; --json lists them all{PLAIN}")
+        if group[0].chat is None and first.repairs and code != "OPERATION_LEFTOVER":
+            lines += [
+                f"  {DIM}forklore repair {_quoted(group[0].where)} {code} --with {name}{PLAIN}"
+                for name in first.repairs
+            ]
     count = _count(len(shown.findings), "finding")
     lines += [
         "",
@@ -599,9 +604,13 @@ def settings(shown: SettingsShown) -> str:
 
 def log(shown: LogShown) -> str:
     """Return one line an operation, newest first."""
+    told = "".join(
+        f"{WARN}!{PLAIN} {located.where}: {located.finding.message}. {DIM}[{located.finding.code}]{PLAIN}\n"
+        for located in shown.findings
+    )
     if not shown.operations:
-        return "Nothing has been done here yet.\n"
-    return "".join(
+        return told or "Nothing has been done here yet.\n"
+    return told + "".join(
         f"{BOLD}{operation.id}{PLAIN}  {operation.when[:16].replace('T', ' ')}  {operation.kind:<10}  {operation.chat}"
         + (f"  {DIM}of {operation.undoes}{PLAIN}" if operation.undoes else "")
         + (f"  {DIM}undone{PLAIN}" if operation.id in shown.undone else "")
@@ -622,6 +631,10 @@ def undone(operation: Operation, by: str, pending: Sequence[str]) -> str:
 
 def _count(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"' if " " in text else text
 
 
 def _messages(timeline: Timeline) -> str:

@@ -21,6 +21,7 @@ from forklore.model.plan import Fingerprint
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe must not make us wait
 _LARGE = 1 << 20
 _COUNTED_AT_ONCE = 1 << 20
+_SMALL_FILE = 64 << 20  # more than a journal with the whole header of a chat in it
 _SMALL = 128 << 10  # so much is read at once rather than where it is asked for
 _IN_MEMORY = 2 << 20  # so much is kept once it had to be read as a whole: it will be wanted again
 
@@ -137,6 +138,17 @@ class OpenFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def read_small(path: str | Path, most: int = _SMALL_FILE) -> bytes:
+    """Return the content of a file of ours; raises ``OSError`` for what is none, or larger than any of ours."""
+    with OpenFile(path) as file:
+        if file.size > most:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+        try:
+            return file.read()
+        except ContextChanged as error:
+            raise OSError(errno.EAGAIN, error.message, str(path)) from error
 
 
 def _close(descriptor: int, size: int) -> None:

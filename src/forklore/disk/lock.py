@@ -9,6 +9,8 @@ from pathlib import Path
 
 from forklore.disk.failures import refusal_of
 from forklore.disk.operation_folder import FOLDER
+from forklore.disk.places import Places
+from forklore.disk.state import close_to_others
 from forklore.errors import ForkloreError, Kind
 
 _SLICE_SECONDS = 0.25  # so often who waits may say that it is enough
@@ -34,15 +36,18 @@ def workspace_lock(
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415  # a heavy import that only writers need
 
-    folder = root / FOLDER
+    places = Places(root)
+    folder = Path(places.folder(FOLDER))  # neither it nor the lock is a link: what that leads to would be emptied
+    lock_file = places.file(f"{FOLDER}/lock")
     deadline = time.monotonic() + wait
     try:
         for attempt in range(_ATTEMPTS):
             is_new = not folder.is_dir()
             try:
-                folder.mkdir(exist_ok=True)
+                folder.mkdir(mode=0o700, exist_ok=True)
+                close_to_others(folder)
                 # A lock of its own for each use: two threads of one process exclude each other like two processes.
-                lock = FileLock(folder / "lock", is_singleton=False, thread_local=False)
+                lock = FileLock(lock_file, is_singleton=False, thread_local=False)
                 while (left := deadline - time.monotonic()) > _SLICE_SECONDS:
                     with suppress(Timeout):
                         lock.acquire(timeout=_SLICE_SECONDS, poll_interval=0.02)

@@ -1,21 +1,41 @@
-"""The folder of one running operation: its journal, what is staged in it, and a note of what is staged elsewhere."""
+"""The folder of one running operation: its journal, what is staged in it, and a note of what is staged elsewhere.
+
+A journal says what is to be done with the user's files, and a folder may come from a stranger. So a journal is signed
+with the user's own key, and one that is not is somebody else's: nothing is done with it unless the user asks for it.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from forklore.disk.disk import Disk, is_there, same_disk
-from forklore.errors import DiskFailed
+from forklore.disk.files import read_small
+from forklore.disk.places import Places, is_link
+from forklore.disk.state import State, refuse_newer
+from forklore.errors import DiskFailed, ForkloreError, OperationForeign
+from forklore.log.changes import (
+    Unreadable,
+    journalled_change_of,
+    list_of,
+    notes_of,
+    number_of,
+    object_of,
+    text_of,
+)
+from forklore.model.stored import FOLDER, HIDDEN_SUFFIX, STAGING, hidden_prefix
 
-FOLDER = ".forklore"
 _JOURNAL = "journal.json"
 _ELSEWHERE = "elsewhere.json"
-FORMAT = 1
+FORMAT = 2
+"""1 had no signature."""
+
+Journal = dict[str, Any]
+"""What an operation is about to do, taken apart and found in order."""
 
 
 class JournalUnreadable(Exception):
@@ -25,11 +45,14 @@ class JournalUnreadable(Exception):
 class OperationFolder:
     """One folder in ``.forklore/staging``."""
 
-    def __init__(self, root: Path, operation_id: str, disk: Disk) -> None:
-        """Speak of the folder of the operation *operation_id* in the workspace at *root*; nothing is touched yet."""
+    def __init__(self, places: Places, operation_id: str, disk: Disk, state: Callable[[], State]) -> None:
+        """Speak of the folder of an operation in the workspace of *places*; nothing is touched yet.
+
+        *state* has the key that journals are signed with.
+        """
         self.id = operation_id
-        self.path = root / FOLDER / "staging" / operation_id
-        self._root, self._disk = root, disk
+        self.path = Path(places.folder(STAGING)) / operation_id
+        self._places, self._root, self._disk, self._state = places, places.root, disk, state
         self._elsewhere: frozenset[Path] = frozenset()
         self._looked_at: set[Path] = set()
         self._is_made = self._is_first = False
@@ -49,7 +72,8 @@ class OperationFolder:
         if elsewhere:
             self._elsewhere |= elsewhere
             # Durable before the first file is written there: what is not noted would never be tidied away.
-            self._write(self.path / _ELSEWHERE, sorted(map(self.name_of, self._elsewhere)))
+            folders = sorted(map(self.name_of, self._elsewhere))
+            self._write(self.path / _ELSEWHERE, {"format": FORMAT, "folders": folders})
             self._sync()
 
     def _is_elsewhere(self, folder: Path) -> bool:
@@ -68,20 +92,17 @@ class OperationFolder:
 
     def beside(self, target: Path, number: int) -> Path:
         """Return a name in the folder of *target* that neither SillyTavern nor a person looks at."""
-        return target.parent / f".forklore-{self.id}-{number}.tmp"
+        return target.parent / f"{hidden_prefix(self.id)}{number}{HIDDEN_SUFFIX}"
 
     def name_of(self, path: Path) -> str:
         """Return *path* as the journal names it: relative to the workspace, so that a workspace can be moved."""
-        try:
-            return os.path.relpath(path, self._root)
-        except ValueError:  # on another drive of Windows
-            return str(path)
+        return path.relative_to(self._root).as_posix()
 
     # --- the journal ----------------------------------------------------------------------------------------------
 
-    def write_journal(self, journal: dict[str, Any]) -> None:
-        """Make the journal durable: what is in the folder counts from here on."""
-        self._write(self.path / _JOURNAL, journal)
+    def write_journal(self, journal: Journal) -> None:
+        """Make the journal durable, with our signature: what is in the folder counts from here on."""
+        self._write(self.path / _JOURNAL, {**journal, "mac": self._state().mac(_signed_part(journal))})
         self._sync()
 
     def _sync(self) -> None:
@@ -93,18 +114,46 @@ class OperationFolder:
             self._disk.sync_folder(self._root)
             self._is_first = False
 
-    def read_journal(self) -> dict[str, Any] | None:
-        """Return the journal; None when the operation never got that far, ``JournalUnreadable`` when it is garbled."""
+    def read_journal(self, *, of_anybody: bool = False) -> Journal | None:
+        """Return the journal; None when the operation never got that far.
+
+        Raises ``JournalUnreadable`` when it is garbled, ``OperationForeign`` when it is not ours (unless *of_anybody*),
+        ``FormatNewer``, and ``PathOutside`` when it speaks of files elsewhere.
+        """
+        path = self.path / _JOURNAL
         try:
-            data = (self.path / _JOURNAL).read_bytes()
+            data = read_small(path) if not is_link(path) else b""
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except IsADirectoryError as error:
+            raise JournalUnreadable("not a file") from error
         try:
-            journal = json.loads(data)
-        except ValueError as error:
+            stored = object_of(json.loads(data), "the journal")
+            refuse_newer(stored, FORMAT, f"{STAGING}/{self.id}")
+            if not of_anybody and not self._state().is_mac(stored.get("mac"), _signed_part(stored)):
+                raise OperationForeign("An unfinished operation was not begun by you on this machine.")
+            return self._journal(stored)
+        except (ValueError, RecursionError, Unreadable) as error:
             raise JournalUnreadable(str(error)) from error
-        if not isinstance(journal, dict) or not {"commit", "changes", "kind", "chat"} <= journal.keys():
-            raise JournalUnreadable("not a journal")
+
+    def _journal(self, stored: Mapping[str, Any]) -> Journal:
+        changes = list_of(stored.get("changes"), lambda change: journalled_change_of(change, self.id))
+        commit, undoes = number_of(stored.get("commit"), "the commit"), stored.get("undoes")
+        journal: Journal = {
+            "format": FORMAT,
+            "id": text_of(stored.get("id"), "the id"),
+            "kind": text_of(stored.get("kind"), "the kind"),
+            "chat": text_of(stored.get("chat"), "the chat"),
+            "when": text_of(stored.get("when"), "the time"),
+            "undoes": None if undoes is None else text_of(undoes, "what it undoes"),
+            "commit": commit,
+            "notes": notes_of(stored.get("notes", {})),
+            "changes": changes,
+        }
+        if journal["id"] != self.id:
+            raise Unreadable("it has the id of another operation")
+        if not 0 <= commit < len(changes):
+            raise Unreadable("nothing in it is the commit")
         return journal
 
     def write_log(self, path: Path, operation: dict[str, Any]) -> None:
@@ -128,12 +177,22 @@ class OperationFolder:
     # --- after a crash, and at the end ----------------------------------------------------------------------------
 
     def find_elsewhere(self) -> None:
-        """Read the note of what is staged elsewhere; raises ``DiskFailed`` when such a disk is not connected."""
+        """Read the note of what is staged elsewhere; raises ``DiskFailed`` when such a disk is not connected.
+
+        What the note says is a hint: only hidden files with the name of this operation are ever looked for.
+        """
+        path = self.path / _ELSEWHERE
         try:
-            names = json.loads((self.path / _ELSEWHERE).read_bytes())
-        except (FileNotFoundError, NotADirectoryError, ValueError):
+            stored = json.loads(read_small(path)) if not is_link(path) else {}
+        except (OSError, ValueError, RecursionError):
             return
-        self._elsewhere = frozenset(self._root / name for name in names)
+        names = (
+            stored.get("folders", []) if isinstance(stored, dict) else stored
+        )  # a mere list before there was a number
+        try:
+            self._elsewhere = frozenset(list_of(names, self._places.stored_folder))
+        except Unreadable:
+            return
         for folder in self._elsewhere:
             if not os.path.isdir(folder):
                 raise DiskFailed(
@@ -141,6 +200,27 @@ class OperationFolder:
                     action="Connect the disk it is on, then try again. "
                     f"If it is gone for good, delete the folder {str(self.path)!r}.",
                 )
+
+    def discard(self, trash: Path) -> None:
+        """Move the folder as it is to the trash, with what lies beside files where that can be: nothing is done."""
+        self._disk.make_folder(trash)
+        kept = trash / f"{self.id}-discarded"
+        with suppress(ForkloreError):
+            self.find_elsewhere()
+        self._disk.rename_new(self.path, kept)
+        for hidden in self._hidden():
+            with suppress(OSError):  # on another disk it stays where it is, and nobody sees it
+                self._disk.rename_new(hidden, kept / hidden.name)
+        self._disk.sync_folder(trash)
+
+    def _hidden(self) -> list[Path]:
+        """Return the hidden files of this operation beside those it changes."""
+        found = []
+        for folder in self._elsewhere:
+            with suppress(FileNotFoundError):
+                names = os.listdir(folder)
+                found += [folder / name for name in names if name.startswith(hidden_prefix(self.id))]
+        return [path for path in found if path.name.endswith(HIDDEN_SUFFIX)]
 
     def remove(self, *, is_logged: bool) -> None:
         """Remove the folder and what was staged elsewhere.
@@ -151,9 +231,15 @@ class OperationFolder:
             self._disk.remove(self.path / _JOURNAL)
             if not is_logged:
                 self._disk.sync_folder(self.path)
-        for folder in self._elsewhere:
-            with suppress(FileNotFoundError):
-                for name in os.listdir(folder):
-                    if name.startswith(f".forklore-{self.id}-") and name.endswith(".tmp"):
-                        self._disk.remove(folder / name)
+        for hidden in self._hidden():
+            self._disk.remove(hidden)
         self._disk.remove_tree(self.path)
+
+
+def _signed_part(journal: Mapping[str, Any]) -> bytes:
+    """Return the bytes that are signed: the same for a journal that is written and for one that was read."""
+    rest = {key: value for key, value in journal.items() if key != "mac"}
+    return b"journal\0" + json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()
+
+
+__all__ = ["FOLDER", "FORMAT", "Journal", "JournalUnreadable", "OperationFolder"]

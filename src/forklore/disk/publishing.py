@@ -17,6 +17,7 @@ from pathlib import Path
 
 from forklore.disk.disk import Disk, fingerprint_at, is_there
 from forklore.disk.files import ContextChanged
+from forklore.disk.places import Places
 from forklore.disk.staging import has_content
 from forklore.disk.swapping import JournalledChange, Swapper, content_of
 from forklore.errors import ForkloreError, Kind
@@ -33,10 +34,10 @@ class NameTaken(ForkloreError):
 class Publisher:
     """Publishes changes in one workspace."""
 
-    def __init__(self, root: Path, trash: Path, disk: Disk) -> None:
-        """Work on the workspace at *root*, with removed files going to *trash*."""
-        self._root, self._trash, self._disk = root, trash, disk
-        self.swapper = Swapper(root, disk)
+    def __init__(self, places: Places, operation: str, disk: Disk, *, is_foreign: bool = False) -> None:
+        """Work for *operation* on the workspace of *places*; what somebody else's takes back goes to the trash."""
+        self._places, self._operation, self._disk, self._is_foreign = places, operation, disk, is_foreign
+        self.swapper = Swapper(places, operation, disk)
 
     # --- the four questions -----------------------------------------------------------------------------------------
 
@@ -87,7 +88,7 @@ class Publisher:
         match change["do"]:
             case "create":
                 if published and self._has(target, change):
-                    self._disk.remove(target)
+                    self._remove(target)
                     self._disk.sync_folder(target.parent)
             case "restore":
                 if published and self._has(target, change):
@@ -105,27 +106,41 @@ class Publisher:
             return False
         return not is_there(self._source(change)) and not is_there(self.target(change))
 
+    def _remove(self, target: Path) -> None:
+        """Remove what was made; that it was made by us is only known where the journal is ours."""
+        if not self._is_foreign:
+            self._disk.remove(target)
+            return
+        item = self._places.item(f"{self._operation}/{target.name}")
+        self._disk.make_folder(item.parent)
+        try:
+            self._disk.rename_new(target, item)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            return  # on another disk it stays: a file too many is no loss
+        self._disk.sync_folder(item.parent)
+
     # --- places ---------------------------------------------------------------------------------------------------
 
     def target(self, change: JournalledChange) -> Path:
         """Return the file that the change is about; only an edit follows a link, the others speak of the name."""
-        target: Path = self.swapper.target(change) if change["do"] == "edit" else self._root / change["path"]
-        return target
+        return self._places.target(change)
 
     def item(self, change: JournalledChange) -> Path:
         """Return where the change's file is, or will be, in the trash."""
-        item: Path = self._trash / change["item"]
-        return item
+        return self._places.item(change["item"])
 
     def _source(self, change: JournalledChange) -> Path:
         """Return what becomes the target."""
-        source: Path = self._root / change["staged"] if "staged" in change else self.item(change)
-        return source
+        return self._staged(change) if "staged" in change else self.item(change)
+
+    def _staged(self, change: JournalledChange) -> Path:
+        return self._places.staged(change, self._operation)
 
     def _away(self, change: JournalledChange) -> Path:
         """Return what the target becomes when it is trashed."""
-        away: Path = self._root / change["beside"] if "beside" in change else self.item(change)
-        return away
+        return self._places.beside(change, self._operation) if "beside" in change else self.item(change)
 
     def _has(self, path: Path, change: JournalledChange) -> bool:
         return has_content(path, content_of(change))
@@ -139,7 +154,7 @@ class Publisher:
         item, away = self.item(change), self._away(change)
         self._disk.make_folder(item.parent)
         if "beside" in change:
-            copy = self._root / change["staged"]
+            copy = self._staged(change)
             if is_there(copy):
                 self._disk.rename_new(copy, item)
                 self._disk.sync_folder(item.parent)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from forklore.disk.files import OpenFile
 from forklore.disk.scan import scan_chats
 from forklore.disk.workspace import Workspace, book_file_name, comparable
-from forklore.errors import ForkloreError
+from forklore.errors import ForkloreError, LinkOutside
 from forklore.formats.card_png import CardUnreadable, card_lorebook, read_card
 from forklore.formats.json_text import NotJson, parse_object
 from forklore.formats.settings_json import SettingsBooks, parse_settings
@@ -61,7 +61,7 @@ def referrers(workspace: Workspace, cache: Path | None, chats: Sequence[ChatFact
     unreadable: list[str] = []
     if chats is None:
         chats = scan_chats(workspace, cache)
-    for reading in (_in_chats(workspace, chats), _in_cards(workspace.root), _in_settings(workspace.root)):
+    for reading in (_in_chats(workspace, chats), _in_cards(workspace), _in_settings(workspace)):
         for book, referrer in reading:
             if book is None:
                 unreadable.append(referrer.sentence)
@@ -86,6 +86,9 @@ def _in_chats(workspace: Workspace, chats: Sequence[ChatFacts]) -> Named:
     for chat in chats:
         yield from _in_chat(chat, workspace)
     known = {chat.address for chat in chats}
+    for path, _ in workspace.links_outside():
+        if not path.startswith("worlds"):
+            yield None, Referrer(f"{path!r} is a link to elsewhere, which is not followed.")
     for folder in workspace.chat_folders():
         if os.path.isdir(folder.path) and not os.access(folder.path, os.R_OK | os.X_OK):
             yield None, Referrer(f"The folder {os.path.basename(folder.path)!r} cannot be looked into.")
@@ -108,7 +111,7 @@ def _may_be_chat(path: str) -> bool:
 
 def _in_chat(chat: ChatFacts, workspace: Workspace) -> Named:
     address = chat.address
-    if chat.damaged and not _names_no_book(workspace.root / workspace.chat_path(ChatAddress(chat.folder, chat.name))):
+    if chat.damaged and not _names_no_book(workspace, ChatAddress(chat.folder, chat.name)):
         yield None, Referrer(f"The chat {address!r} is damaged.", address)
     if chat.lorebook is not None:
         yield chat.lorebook, Referrer(f"The chat {address!r} names it.", address)
@@ -116,10 +119,10 @@ def _in_chat(chat: ChatFacts, workspace: Workspace) -> Named:
         yield book, Referrer(f"The chat {address!r} has timed effects of it, or names it among others.", address)
 
 
-def _names_no_book(path: Path) -> bool:
+def _names_no_book(workspace: Workspace, address: ChatAddress) -> bool:
     """Whether a chat without a usable header can be told to name no book: very old chats have no metadata at all."""
     try:
-        with OpenFile(path) as file:
+        with OpenFile(workspace.file(workspace.chat_path(address))) as file:
             return not file.chat.lines.starts or "chat_metadata" not in parse_object(file.chat.line_bytes(HEADER))
     except (OSError, ForkloreError, NotJson):
         return False
@@ -128,29 +131,29 @@ def _names_no_book(path: Path) -> bool:
 # --- cards and settings -------------------------------------------------------------------------------------------
 
 
-def _in_cards(root: Path) -> Named:
+def _in_cards(workspace: Workspace) -> Named:
     try:
-        names = sorted(os.listdir(root / "characters"))
+        names = sorted(os.listdir(workspace.places.folder("characters")))
     except (FileNotFoundError, NotADirectoryError):
         return
-    except OSError:
+    except (OSError, LinkOutside):
         yield None, Referrer("The folder 'characters' cannot be looked into.")
         return
     for name in names:
         stem, suffix = os.path.splitext(name)
-        if suffix.lower() == ".png" and (root / "characters" / name).is_file():
+        if suffix.lower() == ".png" and (workspace.root / "characters" / name).is_file():
             try:
-                book = _card_book(root / "characters" / name)
-            except (OSError, CardUnreadable):
+                book = _card_book(workspace.file(f"characters/{name}"))
+            except (OSError, CardUnreadable, ForkloreError):
                 yield None, Referrer(f"The character card {stem!r} cannot be read.")
             else:
                 if book is not None:
                     yield book, Referrer(f"The character {stem!r} has it as its lorebook.")
 
 
-def _card_book(path: Path) -> str | None:
+def _card_book(path: str) -> str | None:
     """Return the book that a card names; only its texts are read, since the picture is most of it."""
-    with path.open("rb") as file:
+    with open(path, "rb") as file:
         texts = [file.read(_SIGNATURE_BYTES)]
         size, kind = os.fstat(file.fileno()).st_size, b""
         while kind != b"IEND" and len(head := file.read(_HEAD_BYTES)) == _HEAD_BYTES:
@@ -166,12 +169,13 @@ def _card_book(path: Path) -> str | None:
     return card_lorebook(card) if card is not None else None
 
 
-def _in_settings(root: Path) -> Named:
+def _in_settings(workspace: Workspace) -> Named:
     try:
-        settings = parse_settings((root / "settings.json").read_bytes())
+        with OpenFile(workspace.file("settings.json")) as file:
+            settings = parse_settings(file.read())
     except FileNotFoundError:
         return
-    except (OSError, ValueError):
+    except (OSError, ValueError, ForkloreError):
         yield None, Referrer("SillyTavern's settings.json cannot be read.")
         return
     yield from _in_selection(settings)

@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -135,7 +135,7 @@ def close_to_others(folder: Path) -> None:
                 folder.chmod(0o700)
 
 
-def refuse_newer(stored: dict[str, Any], known: int, what: str) -> None:
+def refuse_newer(stored: Mapping[str, Any], known: int, what: str) -> None:
     """Raise ``FormatNewer`` when a newer Forklore wrote *stored*; without a number it is from before there was one."""
     number = stored.get("format", known)
     if isinstance(number, int) and number > known:

@@ -7,11 +7,11 @@ exchange that was interrupted before we could look is settled at the next start.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from forklore.disk.disk import Disk, fingerprint_at
+from forklore.disk.places import Places
 from forklore.disk.staging import Content, has_content
 from forklore.model.plan import Fingerprint
 
@@ -27,18 +27,16 @@ def content_of(change: JournalledChange) -> Content:
 class Swapper:
     """Swaps staged files with those they replace."""
 
-    def __init__(self, root: Path, disk: Disk) -> None:
-        """Work on the workspace at *root*."""
-        self._root, self._disk = root, disk
+    def __init__(self, places: Places, operation: str, disk: Disk) -> None:
+        """Work for *operation* on the workspace of *places*."""
+        self._places, self._operation, self._disk = places, operation, disk
 
-    def target(self, change: JournalledChange) -> Path:
-        """Return the real file behind a path of the workspace: a link to a file is followed, never replaced."""
-        target = self._root / change["path"]
-        return Path(os.path.realpath(target)) if target.is_symlink() else target
+    def _staged(self, change: JournalledChange) -> Path:
+        return self._places.staged(change, self._operation)
 
     def swap(self, change: JournalledChange) -> bool:
         """Replace the file by the staged one if it is still the one that was read; return whether it was."""
-        staged, target = self._root / change["staged"], self.target(change)
+        staged, target = self._staged(change), self._places.target(change)
         expected = Fingerprint.from_json(change["expected"])
         if fingerprint_at(target) != expected:
             return False
@@ -73,7 +71,7 @@ class Swapper:
         if "staged" not in change:
             return False
         self._settle(change)
-        staged, target = self._root / change["staged"], self.target(change)
+        staged, target = self._staged(change), self._places.target(change)
         aside, expected = fingerprint_at(staged), Fingerprint.from_json(change["expected"])
         if aside is None:
             return True  # it was moved over the target
@@ -83,7 +81,7 @@ class Swapper:
 
     def is_staged(self, change: JournalledChange) -> bool:
         """Whether the staged file is still the one we have written."""
-        return self._is_mine(self._root / change["staged"], change)
+        return self._is_mine(self._staged(change), change)
 
     def _is_mine(self, path: Path, change: JournalledChange) -> bool:
         """Whether this is our new content; on disks that number their files anew at each start it has to be read."""
@@ -91,7 +89,7 @@ class Swapper:
 
     def _settle(self, change: JournalledChange) -> None:
         """Give back a save that an interrupted exchange took out."""
-        staged, target = self._root / change["staged"], self.target(change)
+        staged, target = self._staged(change), self._places.target(change)
         aside, there = fingerprint_at(staged), fingerprint_at(target)
         if aside is None or there is None or aside == Fingerprint.from_json(change["expected"]):
             return

@@ -8,6 +8,9 @@ Order, and why (the invariants are in docs/design/crash-safety.md):
 4. the commit itself is one rename;
 5. what follows the commit is made on the files as they are then, and never taken back;
 6. ``operations/<operation>.json`` closes the operation, and the staging folder goes, its journal first.
+
+Whoever begins an operation first finishes or takes back what a crash left, if it is signed with the user's own key.
+Whoever only looks leaves it alone, and passes over what belongs to it.
 """
 
 from __future__ import annotations
@@ -22,19 +25,22 @@ from typing import Any
 from forklore.disk.disk import Disk, fingerprint_at, is_there
 from forklore.disk.failures import left_over, raise_translated
 from forklore.disk.files import ContextChanged, OpenFile
-from forklore.disk.operation_folder import FOLDER, FORMAT, JournalUnreadable, OperationFolder
+from forklore.disk.operation_folder import FOLDER, FORMAT, Journal, JournalUnreadable, OperationFolder
+from forklore.disk.operation_log import OperationLog
 from forklore.disk.preparing import Preparation
 from forklore.disk.publishing import Publisher
 from forklore.disk.referrers import referrers
 from forklore.disk.staging import Stager, prepare_edit
+from forklore.disk.state import State
 from forklore.disk.workspace import Workspace
-from forklore.errors import ForkloreError
+from forklore.errors import ForkloreError, FormatNewer, LinkOutside, OperationForeign, PathOutside
 from forklore.formats.json_text import NotJson
-from forklore.log.operations import Operation, OperationLog
+from forklore.log.operations import Operation
 from forklore.log.telling import tell
 from forklore.model.plan import Change, EditFile, Fingerprint, LineEdit, Plan
+from forklore.model.stored import STAGING, TRASH, is_plain_name
 
-__all__ = ["FOLDER", "Applied", "Run", "Transactions"]
+__all__ = ["FOLDER", "Applied", "Run", "Transactions", "Unfinished"]
 
 _ATTEMPTS = 5  # a writer that replaces a file five times while we look is not going to pause for us
 
@@ -54,13 +60,23 @@ class Applied:
 class Transactions:
     """Applies plans to one workspace and finishes what a crash left. The caller holds the workspace's lock."""
 
-    def __init__(self, root: Path, disk: Disk | None = None, cache: Callable[[], Path | None] = lambda: None) -> None:
-        """Work on the workspace at *root*; nothing is touched yet. *cache* is where the index of chats may be kept."""
-        self.root = root
+    def __init__(
+        self,
+        workspace: Workspace,
+        state: Callable[[], State],
+        disk: Disk | None = None,
+        cache: Callable[[], Path | None] = lambda: None,
+    ) -> None:
+        """Work on a workspace; nothing is touched yet.
+
+        *state* has the user's key, *cache* is where the index of chats may be kept.
+        """
+        self.workspace = workspace
+        self.places = workspace.places
+        self.state = state
         self.cache = cache
         self.disk = disk or Disk()
-        self.log = OperationLog(root / FOLDER / "operations")
-        self._staging = root / FOLDER / "staging"
+        self.log = OperationLog(self.places)
 
     # --- applying -------------------------------------------------------------------------------------------------
 
@@ -77,7 +93,7 @@ class Transactions:
 
     def is_in_trash(self, item: str) -> bool:
         """Whether the trash still holds an *item*."""
-        return is_there(self.root / FOLDER / "trash" / item)
+        return is_there(self.places.item(item))
 
     def has_leftovers(self) -> bool:
         """Whether an operation is running, or was interrupted."""
@@ -89,18 +105,38 @@ class Transactions:
     def leftovers(self) -> list[str]:
         """Return the ids of operations that are running, or were interrupted."""
         try:
-            with os.scandir(self._staging) as entries:
-                return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+            with os.scandir(self.places.folder(STAGING)) as entries:
+                folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+                return sorted(name for name in folders if is_plain_name(name))
         except (FileNotFoundError, NotADirectoryError):
             return []
 
-    def recover(self) -> list[str]:
-        """Finish or take back every interrupted operation; return a sentence about each.
+    def unfinished(self) -> list[Unfinished]:
+        """Return what is known of the operations that are running, or were interrupted; nothing is changed."""
+        return [Run(self, name).look() for name in self.leftovers()]
 
-        Raises ``ForkloreError`` when the disk does not let us: nothing new should be begun on top of it.
+    def recover(self) -> list[str]:
+        """Finish or take back every interrupted operation of ours; return a sentence about each.
+
+        What is not ours, or cannot be understood, is left alone. Raises ``ForkloreError`` when the disk does not let
+        us: nothing new should be begun on top of it.
         """
         try:
             return [sentence for name in self.leftovers() for sentence in Run(self, name).recover()]
+        except OSError as error:
+            raise left_over(error) from error
+
+    def finish_foreign(self, name: str) -> str:
+        """Finish or take back an operation that is not ours, because the user asks for it; return a sentence."""
+        try:
+            return Run(self, name, is_foreign=True).recover_foreign()
+        except OSError as error:
+            raise left_over(error) from error
+
+    def discard(self, name: str) -> None:
+        """Move an interrupted operation to the trash as it is: nothing of it is done, and nothing is taken back."""
+        try:
+            Run(self, name).discard()
         except OSError as error:
             raise left_over(error) from error
 
@@ -108,12 +144,22 @@ class Transactions:
 class Run:
     """One operation on its way: its staging folder and what it has published so far."""
 
-    def __init__(self, home: Transactions, operation_id: str, progress: Callable[[int], None] | None = None) -> None:
-        """Speak of the operation *operation_id*; nothing is touched yet."""
-        self._root, self._disk, self._log, self._cache = home.root, home.disk, home.log, home.cache
-        self._trash = home.root / FOLDER / "trash"
-        self._publisher = Publisher(home.root, self._trash, home.disk)
-        self._folder = OperationFolder(home.root, operation_id, home.disk)
+    def __init__(
+        self,
+        home: Transactions,
+        operation_id: str,
+        progress: Callable[[int], None] | None = None,
+        *,
+        is_foreign: bool = False,
+    ) -> None:
+        """Speak of the operation *operation_id*; nothing is touched yet.
+
+        Of one that *is_foreign* nothing is removed but to the trash.
+        """
+        self._workspace, self._disk, self._log, self._cache = home.workspace, home.disk, home.log, home.cache
+        self._places = home.places
+        self._publisher = Publisher(home.places, operation_id, home.disk, is_foreign=is_foreign)
+        self._folder = OperationFolder(home.places, operation_id, home.disk, home.state)
         self._preparation = Preparation(self._folder, self._publisher, home.disk, progress)
         self._is_over = self._is_recovering = False
         self.id = operation_id
@@ -186,7 +232,7 @@ class Run:
             self.working_on = change["path"]
             if number == journal["commit"]:
                 for path, expected in unchanged:
-                    if fingerprint_at(self._root / path) != expected:
+                    if fingerprint_at(Path(self._places.file(path))) != expected:
                         name = path.rpartition("/")[2]
                         raise ContextChanged(f"{name!r} changed while the {journal['kind']} was being made.")
             self._publisher.publish(change)
@@ -269,7 +315,7 @@ class Run:
         """Keep a lorebook that was free when we looked, and may be in use by now."""
         folder, _, name = path.rpartition("/")
         if folder == "worlds":
-            found = referrers(Workspace(self._root), self._cache())
+            found = referrers(self._workspace, self._cache())
             # A fork's clone was never anybody else's, so what cannot be read need not keep an undo from taking it away.
             reasons = found.of(name.removesuffix(".json")) or (() if is_undo else found.unreadable)
             if reasons:
@@ -309,16 +355,57 @@ class Run:
 
     # --- after a crash --------------------------------------------------------------------------------------------
 
+    def look(self) -> Unfinished:
+        """Return what is known of an operation that is running, or was interrupted; nothing is changed."""
+        try:
+            if (journal := self._folder.read_journal()) is None:
+                return Unfinished(self.id)
+            return Unfinished(self.id, journal=journal)
+        except OperationForeign as error:
+            return self._look_at_foreign(error)
+        except JournalUnreadable as error:
+            return Unfinished(self.id, OperationForeign.code, f"Its journal cannot be read ({error}).")
+        except ForkloreError as error:
+            return Unfinished(self.id, error.code, error.message)
+        except OSError as error:
+            return Unfinished(self.id, details=error.strerror or str(error))
+
+    def _look_at_foreign(self, foreign: OperationForeign) -> Unfinished:
+        try:
+            journal = self._folder.read_journal(of_anybody=True)
+        except JournalUnreadable as error:
+            return Unfinished(self.id, foreign.code, f"Its journal cannot be read ({error}).")
+        except ForkloreError as error:
+            return Unfinished(self.id, error.code, error.message)
+        return Unfinished(self.id, foreign.code, foreign.message, journal)
+
     def recover(self) -> list[str]:
         """Finish or take back what was interrupted; return a sentence about it."""
-        self._is_recovering = True
+        try:
+            self._folder.find_elsewhere()
+            journal = self._folder.read_journal()
+            return self._recover(journal)
+        except (JournalUnreadable, *_NOT_OURS) as error:
+            tell("operation %s is left alone: %s", self.id, error)
+            return []
+
+    def recover_foreign(self) -> str:
+        """Finish or take back what somebody else began; raises what is wrong with it."""
         self._folder.find_elsewhere()
         try:
-            journal = self._folder.read_journal()
+            journal = self._folder.read_journal(of_anybody=True)
         except JournalUnreadable as error:
-            self._disk.make_folder(self._trash)
-            self._disk.rename_new(self._folder.path, self._trash / f"{self.id}-unreadable")
-            return [f"The journal of an interrupted operation cannot be read ({error}); it went to the trash."]
+            raise OperationForeign(
+                f"The journal cannot be read ({error}).", action="It can only be discarded. Nothing was changed."
+            ) from error
+        return "".join(self._recover(journal)) or "Nothing was left to do."
+
+    def discard(self) -> None:
+        """Move everything that was staged to the trash; the files of the story stay as they are."""
+        self._folder.discard(Path(self._places.folder(TRASH)))
+
+    def _recover(self, journal: Journal | None) -> list[str]:
+        self._is_recovering = True
         if journal is None or is_there(self._log.path(self.id)):
             self._folder.remove(is_logged=True)  # never begun, or over: only the tidying was interrupted
             return []
@@ -327,6 +414,31 @@ class Run:
             self._folder.remove(is_logged=False)
             return [f"Dropped {what}: what it made is not there any more."]
         return [f"Took back {what}." if self._settle(journal) is None else f"Finished {what}."]
+
+
+_NOT_OURS = (OperationForeign, PathOutside, LinkOutside, FormatNewer)
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An operation that is running, or was interrupted."""
+
+    id: str
+    code: str = ""
+    """Why it is not finished by itself: the code of a finding; empty when the next operation sees to it."""
+    details: str = ""
+    journal: Journal | None = None
+
+    @property
+    def path(self) -> str:
+        """Where it is staged."""
+        return f"{STAGING}/{self.id}"
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The files that it makes or takes away."""
+        changes = self.journal["changes"] if self.journal else ()
+        return frozenset(change["path"] for change in changes if change["do"] != "edit")
 
 
 _KEPT = ("do", "path", "role", "edits", "inverse", "content", "item")

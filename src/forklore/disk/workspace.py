@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 
+from forklore.disk.files import OpenFile
+from forklore.disk.places import Places, is_link
+from forklore.disk.state import State
 from forklore.errors import ForkloreError, Kind
 from forklore.formats.card_png import CardUnreadable, card_lorebook, read_card
 from forklore.formats.group_json import Group, parse_group
@@ -17,8 +20,9 @@ from forklore.formats.json_text import NotJson
 from forklore.formats.settings_json import SettingsBooks, parse_settings
 from forklore.model.address import ChatAddress
 from forklore.model.names import sanitise, tells
+from forklore.model.stored import is_plain_name
 
-_CHATS, _GROUP_CHATS, _GROUPS, _WORLDS = "chats", "group chats", "groups", "worlds"
+_CHATS, _GROUP_CHATS, _GROUPS, _WORLDS, _CHARACTERS = "chats", "group chats", "groups", "worlds", "characters"
 _SUFFIX = ".jsonl"
 _NAME = attrgetter("name")
 _DANGEROUS = re.compile(r'[/\\\0:*?"<>|]').search
@@ -96,7 +100,7 @@ def _is_user_folder(folder: Path) -> bool:
     return (folder / _CHATS).is_dir() or (folder / _GROUP_CHATS).is_dir()
 
 
-def _folders(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _folders(folder: Path | str) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             yield from [entry for entry in entries if entry.is_dir()]
@@ -123,11 +127,14 @@ class ChatFolder:
 class Workspace:
     """The files of one user, by what they are. Paths handed out are relative to the root, with ``/``."""
 
-    def __init__(self, root: Path, *, exact_addresses: bool = False) -> None:
-        """Look at the user folder *root*; with *exact_addresses* an address is never taken for a part of another."""
+    def __init__(self, root: Path, *, exact_addresses: bool = False, state: Callable[[], State] | None = None) -> None:
+        """Look at the user folder *root*; with *exact_addresses* an address is never taken for a part of another.
+
+        *state* tells which linked folders the user lets us follow; without it none is.
+        """
         self.root = root
+        self.places = Places(root, state)
         self._exact_addresses = exact_addresses
-        self._root = str(root)
 
     # --- paths ----------------------------------------------------------------------------------------------------
 
@@ -147,12 +154,19 @@ class Workspace:
         return f"{_GROUPS}/{group_id}.json"
 
     def file(self, path: str) -> str:
-        """Return what the system calls a file: text, since thousands are opened in a row."""
-        return f"{self._root}/{path}"
+        """Return what the system calls a file: text, since thousands are opened in a row.
+
+        Raises ``LinkOutside`` when a link leads out of the workspace, and ``PathOutside`` for what is no path in it.
+        """
+        return self.places.file(path)
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a file."""
-        return (self.root / path).is_file()
+        """Whether there is such a file; raises ``LinkOutside`` when a link leads out of the workspace."""
+        return os.path.isfile(self.places.file(path))
+
+    def is_taken(self, path: str) -> bool:
+        """Whether something has this name, be it a link that leads nowhere."""
+        return os.path.lexists(self.places.file(path))
 
     # --- chats ----------------------------------------------------------------------------------------------------
 
@@ -165,28 +179,59 @@ class Workspace:
 
     def chat_folders(self) -> Iterator[ChatFolder]:
         """Yield every folder that may hold chats, with their files by name."""
-        top = str(self.root / _CHATS)
-        yield ChatFolder(top, _chat_entries(top), _TOP_FOLDER)
-        for entry in sorted(_folders(self.root / _CHATS), key=_NAME):
-            yield ChatFolder(entry.path, _chat_entries(entry.path), entry.name)
-        shared = str(self.root / _GROUP_CHATS)
-        if files := _chat_entries(shared):
+        top = self.places.folder(_CHATS)
+        yield ChatFolder(top, self._chat_entries(_CHATS), _TOP_FOLDER)
+        for name in sorted(entry.name for entry in _folders(top)):
+            path = f"{_CHATS}/{name}"
+            if not self.places.leads_out(path):
+                yield ChatFolder(f"{top}/{name}", self._chat_entries(path), name)
+        shared = self.places.folder(_GROUP_CHATS)
+        if files := self._chat_entries(_GROUP_CHATS):
             groups = {chat: f"group:{group.group_id}" for group in self.groups() for chat in group.chats}
             yield ChatFolder(shared, files, "group:", groups)
+
+    def _chat_entries(self, folder: str) -> list[os.DirEntry[str]]:
+        """Return the files of the chats in a folder, by name; without those that are links to elsewhere."""
+        return [
+            entry
+            for entry in _chat_entries(f"{self.root}/{folder}")
+            if not (entry.is_symlink() and self.places.leads_out(f"{folder}/{entry.name}"))
+        ]
 
     def groups(self) -> Iterator[Group]:
         """Yield every group whose file can be read."""
         try:
-            names = sorted(os.listdir(self.root / _GROUPS))
+            names = sorted(os.listdir(self.places.folder(_GROUPS)))
         except (FileNotFoundError, NotADirectoryError):
             return
         for name in names:
             if name.endswith(".json"):
                 try:
-                    with open(self.file(f"{_GROUPS}/{name}"), "rb") as file:
+                    with OpenFile(self.file(f"{_GROUPS}/{name}")) as file:
                         yield parse_group(name.removesuffix(".json"), file.read())
-                except (OSError, NotJson):
+                except (OSError, NotJson, ForkloreError):
                     continue
+
+    def links_outside(self) -> Iterator[tuple[str, bool]]:
+        """Yield every link to elsewhere that is not followed: its path, and whether it is a folder's."""
+        for top in (_CHATS, _GROUP_CHATS, _GROUPS, _WORLDS, _CHARACTERS):
+            if self.places.leads_out(top):
+                yield top, os.path.isdir(self.root / top)
+                continue
+            for path in sorted(_links_in(self.root, top)):
+                if self.places.leads_out(path):
+                    yield path, os.path.isdir(self.root / path)
+                elif top == _CHATS:
+                    yield from self._links_of_chats(path)
+            if top == _CHATS:
+                for entry in sorted(_folders(self.root / top), key=_NAME):
+                    if not entry.is_symlink():
+                        yield from self._links_of_chats(f"{top}/{entry.name}")
+
+    def _links_of_chats(self, folder: str) -> Iterator[tuple[str, bool]]:
+        for path in sorted(_links_in(self.root, folder)):
+            if self.places.leads_out(path):
+                yield path, False
 
     def resolve(self, text: str) -> ChatAddress:
         """Return the chat that *text* means: an exact address, an exact name, or a part that only one chat has."""
@@ -211,13 +256,14 @@ class Workspace:
         raise ChatNotFound(f"There is no chat {text!r}.")
 
     def _is_solo_chat(self, address: ChatAddress) -> bool:
-        plain = _is_plain(address.folder) and _is_plain(address.name)
+        plain = address.folder == _TOP_FOLDER or is_plain_name(address.folder)
+        plain = plain and is_plain_name(f"{address.name}{_SUFFIX}")
         return plain and not address.is_group and self.exists(self.chat_path(address))
 
     def names_beside(self, address: ChatAddress) -> frozenset[str]:
         """Return the names of the chats in the same folder, in a form in which equal means taken on any system."""
-        folder = (self.root / self.chat_path(address)).parent
-        return frozenset(comparable(entry.name.removesuffix(_SUFFIX)) for entry in _chat_entries(str(folder)))
+        folder = self.places.folder(self.chat_path(address).rpartition("/")[0])
+        return frozenset(comparable(entry.name.removesuffix(_SUFFIX)) for entry in _chat_entries(folder))
 
     def has_beside(self, address: ChatAddress, name: str) -> bool:
         """Whether there is a chat of that *name*, as a link has it, in the same folder."""
@@ -226,7 +272,7 @@ class Workspace:
 
     def book_names(self) -> frozenset[str]:
         """Return the names of all lorebooks, in the same form."""
-        return frozenset(map(comparable, self.books()))
+        return frozenset(comparable(name) for name in self.book_file_names())
 
     def books(self) -> list[str]:
         """Return the names of all lorebooks as they are."""
@@ -236,18 +282,23 @@ class Workspace:
         """Yield what there is under the name of a lorebook, without a look at each."""
         with suppress(FileNotFoundError, NotADirectoryError):
             yield from (
-                name.removesuffix(".json") for name in os.listdir(self.root / _WORLDS) if name.endswith(".json")
+                name.removesuffix(".json") for name in os.listdir(self.places.folder(_WORLDS)) if name.endswith(".json")
             )
 
     def book_files(self) -> list[os.DirEntry[str]]:
         """Return the file of every lorebook, by name."""
         try:
-            with os.scandir(self.root / _WORLDS) as entries:
+            with os.scandir(self.places.folder(_WORLDS)) as entries:
                 return sorted(
-                    [entry for entry in entries if entry.name.endswith(".json") and _is_file(entry)], key=_NAME
+                    [entry for entry in entries if entry.name.endswith(".json") and self._is_book(entry)], key=_NAME
                 )
         except (FileNotFoundError, NotADirectoryError):
             return []
+
+    def _is_book(self, entry: os.DirEntry[str]) -> bool:
+        if entry.is_symlink():
+            return not self.places.leads_out(f"{_WORLDS}/{entry.name}") and os.path.isfile(entry.path)
+        return entry.is_file()
 
     # --- where else a lorebook is active -----------------------------------------------------------------------
 
@@ -274,14 +325,16 @@ class Workspace:
 
     def _settings(self) -> SettingsBooks:
         try:
-            return parse_settings((self.root / "settings.json").read_bytes())
-        except (OSError, ValueError):
+            with OpenFile(self.file("settings.json")) as file:
+                return parse_settings(file.read())
+        except (OSError, ValueError, ForkloreError):
             return SettingsBooks(frozenset(), {}, frozenset())
 
     def _card_book(self, avatar: str) -> str | None:
         try:
-            card = read_card((self.root / "characters" / f"{avatar}.png").read_bytes())
-        except (OSError, CardUnreadable, ValueError):
+            with OpenFile(self.file(f"{_CHARACTERS}/{avatar}.png")) as file:
+                card = read_card(file.read())
+        except (OSError, CardUnreadable, ValueError, ForkloreError):
             return None
         return card_lorebook(card) if card else None
 
@@ -300,12 +353,12 @@ def comparable(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
-def _is_plain(part: str) -> bool:
-    return part not in {"", ".."} and not any(character in part for character in "/\\\0")
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    return os.path.isfile(entry.path) if entry.is_symlink() else entry.is_file()  # a link may go round in circles
+def _links_in(root: Path, folder: str) -> Iterator[str]:
+    try:
+        with os.scandir(root / folder) as entries:
+            yield from [f"{folder}/{entry.name}" for entry in entries if is_link(entry.path)]
+    except OSError:
+        return
 
 
 def _chat_entries(folder: str) -> list[os.DirEntry[str]]:

@@ -1,12 +1,12 @@
-"""The operation log: one small plain file an operation, so that it survives in any synchronised folder."""
+"""Operations: what was done, and what takes it back."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
+
+from forklore.log.changes import change_of, list_of, notes_of, object_of, text_of
+from forklore.model.stored import is_plain_name, outside
 
 FORMAT = 1
 
@@ -44,49 +44,23 @@ class Operation:
         }
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Operation:
-        """Return the operation that ``to_json`` wrote."""
+    def from_json(cls, stored: object) -> Operation:
+        """Return the operation that ``to_json`` wrote; raises ``Unreadable``, or ``PathOutside`` for a stranger's."""
+        value = object_of(stored, "the operation")
+        operation_id = text_of(value.get("id"), "the id")
+        if not is_plain_name(operation_id):
+            raise outside(operation_id)
+        undoes = value.get("undoes")
         return cls(
-            id=value["id"],
-            kind=value["kind"],
-            chat=value["chat"],
-            when=value["when"],
-            changes=tuple(value["changes"]),
-            undoes=value.get("undoes"),
-            pending=tuple(value.get("pending", ())),
-            notes=value.get("notes", {}),
+            id=operation_id,
+            kind=text_of(value.get("kind"), "the kind"),
+            chat=text_of(value.get("chat"), "the chat"),
+            when=text_of(value.get("when"), "the time"),
+            changes=tuple(list_of(value.get("changes"), change_of)),
+            undoes=None if undoes is None else text_of(undoes, "what it undoes"),
+            pending=tuple(list_of(value.get("pending", []), lambda each: text_of(each, "what is pending"))),
+            notes=notes_of(value.get("notes", {})),
         )
-
-
-class OperationLog:
-    """The operations of a workspace, read from their folder."""
-
-    def __init__(self, folder: Path) -> None:
-        """Read from *folder*, which need not exist."""
-        self.folder = folder
-
-    def path(self, operation_id: str) -> Path:
-        """Return where the operation's file is."""
-        return self.folder / f"{operation_id}.json"
-
-    def __iter__(self) -> Iterator[Operation]:
-        """Yield the operations, newest first; a file that is no operation is passed over."""
-        return (operation for _, operation in self._files() if operation is not None)
-
-    def unreadable(self) -> list[str]:
-        """Return the names of files that are no operations; half-synchronised ones may be whole the next time."""
-        return [name for name, operation in self._files() if operation is None]
-
-    def _files(self) -> Iterator[tuple[str, Operation | None]]:
-        try:
-            names = sorted((entry.name for entry in self.folder.iterdir() if entry.suffix == ".json"), reverse=True)
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        for name in names:
-            try:
-                yield name, Operation.from_json(json.loads((self.folder / name).read_bytes()))
-            except (OSError, ValueError, KeyError, TypeError):
-                yield name, None
 
 
 def undone_ids(operations: list[Operation]) -> frozenset[str]:

@@ -38,6 +38,27 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Located:
+    """A finding and where it is: a chat, or a path in the workspace."""
+
+    finding: Finding
+    chat: str | None = None
+    path: str | None = None
+    group: str | None = None
+    """The group that should list the chat."""
+
+    @property
+    def where(self) -> str:
+        """The chat or the path."""
+        return self.chat or self.path or ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding with its place, as ``doctor`` shows it."""
+        place = {"chat": self.chat} if self.chat else {"path": self.path}
+        return {**self.finding.to_json(), **place}
+
+
+@dataclass(frozen=True, slots=True)
 class ReportState:
     """What each requirement saw, in the words of the validation result."""
 

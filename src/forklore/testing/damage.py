@@ -17,8 +17,7 @@ What each planting implies besides the finding it is named after:
 - ``LINK_PENDING`` stands at the fork, ``MAP_STALE`` and ``LINK_DANGLING`` at the chat that has the map or the link,
   ``QUEUE_*``, ``REGISTRY_BROKEN`` and ``LOREBOOK_UNREADABLE`` at the chat that names the book.
 - ``CLONE_UNUSED`` stands at the book, ``GROUP_CHAT_MISSING`` at the group's file, ``GROUP_CHAT_UNLISTED`` at the
-  chat, ``OPERATION_LEFTOVER`` at the folder in ``staging``; opening a workspace settles that one, so it may be gone
-  before anybody looks.
+  chat, ``OPERATION_LEFTOVER`` and ``OPERATION_FOREIGN`` at the folder in ``staging``.
 
 What looks like damage and is none: forks that went on, with more messages, entries and recap versions than recorded;
 native forks without a book; stories that begin otherwise and were given one book; a fork whose parent lost the link; a
@@ -768,7 +767,7 @@ def _operation_leftover(made: _Workspace) -> None:
             made.others[f"{folder}/{place}"] = content
         if has_journal:
             made.others[f"{folder}/journal.json"] = json.dumps(_journal(number, main, staged)).encode()
-        made.plant("OPERATION_LEFTOVER", folder)
+        made.plant("OPERATION_FOREIGN" if has_journal else "OPERATION_LEFTOVER", folder)
 
 
 def _journal(number: str, main: _Chat, staged: dict[str, bytes]) -> Json:
@@ -841,6 +840,7 @@ CODES = frozenset(
         "LOREBOOK_MISSING",
         "LOREBOOK_UNREADABLE",
         "MAP_STALE",
+        "OPERATION_FOREIGN",
         "OPERATION_LEFTOVER",
         "PARENT_MISSING",
         "QUEUE_STALE",

@@ -63,6 +63,7 @@ def test_what_is_changed_is_written_and_nothing_else(root: Path) -> None:
     )
 
     assert stored(root) == {
+        "format": 1,
         "policy": "strict",
         "names": {"branch": "{parent} ~ {n}"},
         "requirements": {"NO_SCENE_BREAK": "warn"},
@@ -84,7 +85,7 @@ def test_what_is_not_given_stays_and_none_is_the_usual_again(root: Path) -> None
 
     workspace.change_settings(names={"branch": None}, requirements={"NO_LOREBOOK": None, "HISTORY_HIDDEN": "block"})
 
-    assert stored(root) == {"names": {"checkpoint": "C"}, "requirements": {"HISTORY_HIDDEN": "block"}}
+    assert stored(root) == {"format": 1, "names": {"checkpoint": "C"}, "requirements": {"HISTORY_HIDDEN": "block"}}
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,7 @@ def test_a_change_that_is_not_the_latest_is_undone_alone(root: Path) -> None:
 
     workspace.undo(share.operation)
 
-    assert stored(root) == {"policy": "strict"}
+    assert stored(root) == {"format": 1, "policy": "strict"}
 
 
 def test_the_change_that_made_the_file_is_undone_only_while_nothing_else_was_written_there(root: Path) -> None:

@@ -91,6 +91,7 @@ def test_rows_that_hold_everywhere_ask_nothing_of_a_message() -> None:
     everywhere = {row.code for row in REQUIREMENTS if row.everywhere}
 
     assert everywhere == {
+        "LINK_OUTSIDE",
         "LOREBOOK_MISSING",
         "LOREBOOK_UNREADABLE",
         "QUEUE_NOT_EMPTY",

@@ -399,6 +399,7 @@ class TestPolicies:
             "CHAT_DAMAGED",
             "GROUP_FORMAT_OLD",
             "LOREBOOK_MISSING",
+            "LINK_OUTSIDE",
             "LOREBOOK_UNREADABLE",
         ]
 

@@ -55,11 +55,11 @@ def test_every_kind_of_damage_is_planted_several_times(timelines: int) -> None:
 def test_what_was_planted_is_where_it_is_said_to_be(tmp_path: Path) -> None:
     planted = write_damaged_workspace(tmp_path, timelines=300)
 
-    opened = forklore.open(tmp_path, disk=HastyDisk())  # this settles the interrupted operations
+    opened = forklore.open(tmp_path, disk=HastyDisk())
     chats = {timeline.chat for story in opened.stories().stories for timeline in story.timelines}
     for code, where in planted:
-        if code == "OPERATION_LEFTOVER":
-            assert not (tmp_path / where).exists()
+        if code in ("OPERATION_LEFTOVER", "OPERATION_FOREIGN"):
+            assert (tmp_path / where).is_dir()
         elif where.startswith(("worlds/", "groups/", "group chats/")):
             assert (tmp_path / where).is_file()
         else:

@@ -93,6 +93,7 @@ def readiness(read: Reading, means: Means) -> ReadinessOfTimeline:
         book_name=read.book_name,
         book_missing=read.book_missing,
         book_damage=read.book_damage,
+        book_outside=read.book_outside,
         also_active=active,
         has_chat=lambda name: means.workspace.has_beside(read.address, name),
     )

@@ -116,9 +116,14 @@ export function showDoctor(place, _, signal) {
       { class: "card" },
       h("h2", { class: "group-title" }, chat ? timelineLink(chat, timelineName(chat, null)) : h("code", { class: "path" }, name(where))),
       chat ? h("p", { class: "quiet path" }, name(chat)) : null,
-      ...findings.map((finding) => (chat ? findingWithRepairs(finding, chat, () => void examine()) : findingPart(finding))),
+      ...findings.map((finding) => (chat || hasOwnRepairs(finding) ? findingWithRepairs(finding, where, () => void examine()) : findingPart(finding))),
     );
   }
+}
+
+/** @param {Finding} finding @returns {boolean} whether somebody has to choose: what is safe is mended with all the others */
+function hasOwnRepairs(finding) {
+  return finding.repairs.length > 0 && !finding.safe;
 }
 
 /** @param {Finding[]} findings @returns {Map<string, Finding[]>} */

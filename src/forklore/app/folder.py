@@ -1,0 +1,217 @@
+"""What is wrong with the folder itself, apart from its stories, and what can be done about it.
+
+A workspace may have been prepared by a stranger, be shared with another machine, or have been written by a newer
+Forklore. What cannot be trusted or understood is told here, and left alone until the user decides.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from forklore.app.means import Means
+from forklore.app.repairs import RepairOffered, Repairs
+from forklore.app.settings import read_settings
+from forklore.disk.lock import workspace_lock
+from forklore.disk.operation_log import Unread
+from forklore.disk.places import ALLOW
+from forklore.disk.transaction import Unfinished
+from forklore.errors import BadRequest, FormatNewer, LinkOutside, OperationForeign, PathOutside
+from forklore.model.finding import Finding, Located, Severity
+from forklore.model.stored import SETTINGS, STAGING
+
+FOLDER_REPAIRS = {
+    "recover": "Finish or take back what was interrupted",
+    "finish": "Finish it, or take it back where nothing of it can be seen yet; what that removes goes to the trash",
+    "discard": "Move the operation to the trash as it is: none of your files is touched",
+    ALLOW: "Follow this folder from now on, for as long as it leads where it leads now",
+}
+"""The repairs of findings about the folder."""
+
+
+class FolderFinding(NamedTuple):
+    """One thing that can be wrong with the folder."""
+
+    of: str
+    """What it is about: an unfinished operation, an entry of the log, the settings, a link."""
+    code: str
+    severity: Severity
+    message: str
+    action: str
+    repairs: tuple[str, ...] = ()
+
+    def at(self, path: str, details: str = "", repairs: tuple[str, ...] | None = None) -> Located:
+        """Return the finding at a path of the workspace."""
+        offered = self.repairs if repairs is None else repairs
+        return Located(Finding(self.code, self.severity, self.message, self.action, details, offered), path=path)
+
+
+_OPERATION, _LOG, _SETTINGS, _FOLDER_LINK, _FILE_LINK = "operation", "log", "settings", "linked folder", "linked file"
+_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
+
+FOLDER_FINDINGS: tuple[FolderFinding, ...] = (
+    FolderFinding(
+        _OPERATION,
+        "OPERATION_LEFTOVER",
+        _WARNING,
+        "An operation was interrupted, or is running",
+        "It is finished or taken back by the next operation, or by --fix",
+        ("recover",),
+    ),
+    FolderFinding(
+        _OPERATION,
+        OperationForeign.code,
+        _ERROR,
+        "An unfinished operation comes from another machine, another user or a stranger",
+        "Finish it if you began it yourself; else discard it, which leaves your files as they are",
+        ("finish", "discard"),
+    ),
+    FolderFinding(
+        _OPERATION,
+        PathOutside.code,
+        _ERROR,
+        "An unfinished operation speaks of files outside of the data folder",
+        "Discard it; nothing of it was done",
+        ("discard",),
+    ),
+    FolderFinding(
+        _OPERATION,
+        FormatNewer.code,
+        _ERROR,
+        "An unfinished operation was begun by a newer Forklore",
+        "Update Forklore; until then it is left alone",
+    ),
+    FolderFinding(
+        _LOG,
+        "OPERATION_UNREADABLE",
+        _WARNING,
+        "An entry of the operation log cannot be read",
+        "Wait until the folder is synchronised, or restore the file; without it nothing of that can be undone",
+    ),
+    FolderFinding(
+        _LOG,
+        PathOutside.code,
+        _ERROR,
+        "An entry of the operation log speaks of files outside of the data folder",
+        "Delete the file if it is not yours; nothing of it can be undone",
+    ),
+    FolderFinding(
+        _LOG,
+        FormatNewer.code,
+        _ERROR,
+        "An entry of the operation log was written by a newer Forklore",
+        "Update Forklore; until then it is left alone and cannot be undone",
+    ),
+    FolderFinding(
+        _LOG,
+        LinkOutside.code,
+        _ERROR,
+        "The operation log, or an entry of it, is a link",
+        "Remove the link; Forklore never makes one there",
+    ),
+    FolderFinding(
+        _SETTINGS,
+        FormatNewer.code,
+        _ERROR,
+        "The settings were written by a newer Forklore",
+        "Update Forklore; until then no fork is made, since what you decided is not known",
+    ),
+    FolderFinding(
+        _FOLDER_LINK,
+        LinkOutside.code,
+        _ERROR,
+        "A folder is a link to a place outside of the data folder, so it is passed over",
+        "Allow it if you made this link; Forklore then follows it for as long as it leads there",
+        (ALLOW,),
+    ),
+    FolderFinding(
+        _FILE_LINK,
+        LinkOutside.code,
+        _ERROR,
+        "A file is a link to one outside of the data folder, so it is not read",
+        "Put the file itself there if it should be part of the story",
+    ),
+)
+"""Everything that is told of a folder, each once."""
+
+_BY_CODE = {(each.of, each.code): each for each in FOLDER_FINDINGS}
+
+
+# --- finding ------------------------------------------------------------------------------------------------------
+
+
+def folder_findings(means: Means) -> Iterator[Located]:
+    """Yield every finding about the folder itself."""
+    yield from map(_unfinished, means.transactions.unfinished())
+    yield from log_findings(means.transactions.log.unread())
+    yield from _settings(means)
+    yield from _links(means)
+
+
+def _unfinished(operation: Unfinished) -> Located:
+    finding = _BY_CODE.get((_OPERATION, operation.code or "OPERATION_LEFTOVER"))
+    if finding is None:  # a link where Forklore never makes one
+        finding = _BY_CODE[_OPERATION, PathOutside.code]._replace(code=operation.code)
+    can_be_finished = operation.journal is not None or operation.code != OperationForeign.code
+    return finding.at(operation.path, operation.details, None if can_be_finished else ("discard",))
+
+
+def log_findings(unread: Sequence[Unread]) -> Iterator[Located]:
+    """Yield what is to be told of files in the log that are no operations."""
+    for file in unread:
+        yield _BY_CODE[_LOG, file.code].at(file.path, file.reason)
+
+
+def _settings(means: Means) -> Iterator[Located]:
+    fault = read_settings(means.workspace.places).fault
+    if fault is not None:
+        yield _BY_CODE[_SETTINGS, fault.code].at(SETTINGS, fault.message)
+
+
+def _links(means: Means) -> Iterator[Located]:
+    """Yield the links that lead out of the workspace and are not followed."""
+    for path, is_folder in means.workspace.links_outside():
+        leads_to = os.path.realpath(means.workspace.root / path)
+        finding = _BY_CODE[_FOLDER_LINK if is_folder else _FILE_LINK, LinkOutside.code]
+        yield finding.at(path, f"It leads to {leads_to!r}.")
+
+
+# --- repairing ----------------------------------------------------------------------------------------------------
+
+
+def find_in_folder(where: str, code: str, means: Means) -> Located | None:
+    """Return the finding about the folder that is meant: by its path, or by the id of its operation."""
+    if code not in {each.code for each in FOLDER_FINDINGS}:
+        return None
+    paths = (where, f"{STAGING}/{where}")
+    return next((each for each in folder_findings(means) if each.finding.code == code and each.path in paths), None)
+
+
+def repair_folder(located: Located, means: Means, *, repair: str | None = None) -> Repairs:
+    """Return what could be done about a finding of the folder; with *repair*, do it."""
+    finding, where = located.finding, located.path or ""
+    offered = tuple(RepairOffered(name, FOLDER_REPAIRS[name], ()) for name in finding.repairs)
+    if repair is None:
+        return Repairs(where, finding, offered)
+    if repair not in finding.repairs:
+        shown = ", ".join(finding.repairs) or "none"
+        raise BadRequest(f"{repair!r} is no repair of {finding.code} here; there are: {shown}.")
+    name, operation = where.rpartition("/")[2], None
+    if repair == ALLOW:
+        means.workspace.places.allow(where)
+    else:
+        _settle(name, repair, means)
+        operation = name if any(each.id == name for each in means.transactions.log) else None
+    return Repairs(where, finding, offered, repair, operation)
+
+
+def _settle(name: str, repair: str, means: Means) -> None:
+    with workspace_lock(means.workspace.root, what="operation"):
+        match repair:
+            case "discard":
+                means.transactions.discard(name)
+            case "recover":
+                means.transactions.recover()
+            case _:
+                means.progress.note(means.transactions.finish_foreign(name))

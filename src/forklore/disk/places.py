@@ -1,0 +1,202 @@
+"""The way from a path in a workspace to a real file: the only one.
+
+A workspace may come from a stranger, so a name in it may be a link to anything. A link is followed as long as it stays
+in the folder it stands in (``worlds``, ``chats``, …). A linked *folder* that leads elsewhere is followed once the user
+has said so; that answer lies in the user's state folder, with the place it was given for. Nothing of our own in
+``.forklore`` is ever a link.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from forklore.disk.state import State
+from forklore.errors import LinkOutside, PathOutside
+from forklore.model.stored import (
+    FOLDER,
+    TRASH,
+    beside_path,
+    folder_path,
+    is_plain_name,
+    outside,
+    relative_path,
+    staged_path,
+    story_path,
+    trash_item,
+)
+
+ALLOW = "allow"
+"""The repair that lets a linked folder be followed."""
+_LINKS = "links.json"
+_JUNCTION = getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", None)  # Windows' own kind of link to a folder
+
+
+class Places:
+    """Where the files of one workspace are."""
+
+    def __init__(self, root: Path, state: Callable[[], State] | None = None) -> None:
+        """Lead to the files below *root*; *state* tells which linked folders the user lets us follow."""
+        self.root = root
+        self._base = str(root)
+        self._state = state
+        self._known_folders: set[str] = set()
+
+    # --- what is stored ---------------------------------------------------------------------------------------------
+
+    def target(self, change: Mapping[str, Any]) -> Path:
+        """Return the file that a stored change is about; raises ``PathOutside``, ``LinkOutside``.
+
+        Only an edit is of the file behind a link, which may be followed but is never replaced; the others are about the
+        name, and a link is neither made nor moved.
+        """
+        path = story_path(change["path"])
+        return self._behind(path) if change["do"] == "edit" else self._own(path)
+
+    def staged(self, change: Mapping[str, Any], operation: str) -> Path:
+        """Return where a stored change has its new content; raises ``PathOutside``, ``LinkOutside``."""
+        return self._own(staged_path(change["staged"], operation))
+
+    def beside(self, change: Mapping[str, Any], operation: str) -> Path:
+        """Return the hidden name that a trashed file has beside its place; raises ``PathOutside``, ``LinkOutside``."""
+        return self._own(beside_path(change["beside"], operation))
+
+    def item(self, stored: object) -> Path:
+        """Return where an item of the trash is; raises ``PathOutside``, ``LinkOutside``."""
+        return self._own(f"{TRASH}/{trash_item(stored)}")
+
+    def stored_folder(self, stored: object) -> Path:
+        """Return a folder that a stored note speaks of; raises ``PathOutside``, ``LinkOutside``."""
+        return Path(self.folder(folder_path(stored)))
+
+    # --- what is there ----------------------------------------------------------------------------------------------
+
+    def file(self, path: str) -> str:
+        """Return what the system calls a file; raises ``LinkOutside`` when it is, or lies in, a link that leads out."""
+        folder, slash, name = path.rpartition("/")
+        if not is_plain_name(name) or _is_odd(name):
+            raise outside(path)
+        place = f"{self.folder(folder)}/{name}" if slash else f"{self._base}/{name}"
+        if is_link(place) and not self._stays(path, place):
+            raise LinkOutside(f"{path!r} is a link to a file elsewhere.")
+        return place
+
+    def folder(self, path: str) -> str:
+        """Return what the system calls a folder; raises ``LinkOutside`` when it is, or lies in, a link that leads out.
+
+        It is asked for again and again, so the answer is kept.
+        """
+        if path not in self._known_folders:
+            parts = relative_path(path).split("/")
+            if any(map(_is_odd, parts)):
+                raise outside(path)
+            for depth in range(len(parts)):
+                above = "/".join(parts[: depth + 1])
+                place = f"{self._base}/{above}"
+                if is_link(place) and not self._stays(above, place):
+                    raise _folder_outside(above, os.path.realpath(place))
+            self._known_folders.add(path)
+        return f"{self._base}/{path}"
+
+    def _behind(self, path: str) -> Path:
+        """Return the file itself that a path leads to, by its own name in the workspace."""
+        place = self.file(path)
+        if is_link(place):
+            real = os.path.realpath(place)
+            for name, home in {"": self._real_base, **self._followed}.items():
+                if real.startswith(f"{home}{os.sep}"):
+                    return self.root / name / os.path.relpath(real, home)
+        return Path(place)
+
+    def _own(self, path: str) -> Path:
+        """Return a file that is no link."""
+        place = self.file(path)
+        if is_link(place):
+            raise LinkOutside(f"{path!r} is a link, and only the file itself can be made or moved.")
+        return Path(place)
+
+    # --- links ------------------------------------------------------------------------------------------------------
+
+    def leads_out(self, path: str) -> bool:
+        """Whether a file or folder is a link that is not followed."""
+        place = f"{self._base}/{path}"
+        return is_link(place) and not self._stays(path, place)
+
+    def _stays(self, path: str, place: str) -> bool:
+        """Whether a link leads to where we may follow it: within its own folder, or as the user has allowed."""
+        top = path.partition("/")[0]
+        if top == FOLDER:
+            return False
+        real = os.path.realpath(place)
+        if self._followed.get(path) == real:
+            return True
+        homes = {f"{self._real_base}{os.sep}{top}"}
+        homes.update(real for name, real in self._followed.items() if f"{path}/".startswith(f"{name}/"))
+        return path != top and any(real.startswith(f"{home}{os.sep}") for home in homes)
+
+    @cached_property
+    def _real_base(self) -> str:
+        return os.path.realpath(self._base)
+
+    @cached_property
+    def _followed(self) -> dict[str, str]:
+        """The linked folders that the user lets us follow, with the place each led to when it was allowed."""
+        if self._state is None:
+            return {}
+        state = self._state()
+        stored = state.read(state.of_workspace(self.root, _LINKS)).get("followed")
+        if not isinstance(stored, dict):
+            return {}
+        return {name: real for name, real in stored.items() if isinstance(real, str)}
+
+    def allow(self, path: str) -> str:
+        """Follow a linked folder from now on, as long as it leads where it leads now; return where that is."""
+        place = f"{self._base}/{folder_path(path)}"
+        real = os.path.realpath(place)
+        if path.partition("/")[0] == FOLDER or not is_link(place) or not os.path.isdir(real):
+            raise PathOutside(f"{path!r} is no linked folder.", action="Nothing was changed.")
+        if self._state is not None:
+            state = self._state()
+            file = state.of_workspace(self.root, _LINKS)
+            with state.alone(file):
+                followed = {**self._followed, path: real}
+                state.write(file, {"root": self._real_base, "followed": followed})
+        self.__dict__.pop("_followed", None)
+        return real
+
+
+def is_link(place: str | Path) -> bool:
+    """Whether a name is a link, of whatever kind the system has."""
+    try:
+        found = os.lstat(place)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISLNK(found.st_mode) or (
+        _JUNCTION is not None and getattr(found, "st_reparse_tag", None) == _JUNCTION
+    )
+
+
+def _is_odd(name: str) -> bool:
+    """Whether the system would take a name for another one."""
+    return sys.platform == "win32" and (":" in name or name.endswith((".", " ")))
+
+
+def _folder_outside(path: str, real: str) -> LinkOutside:
+    if path.partition("/")[0] == FOLDER:
+        return LinkOutside(f"{path!r} is a link, which Forklore never makes.", action=_REMOVE_IT)
+    return LinkOutside(
+        f"The folder {path!r} is a link to {real!r}, outside of the data folder.",
+        action=f"If you made this link, allow it once: forklore repair {_quoted(path)} LINK_OUTSIDE --with {ALLOW}",
+    )
+
+
+_REMOVE_IT = "Remove the link, then try again. Nothing was changed."
+
+
+def _quoted(path: str) -> str:
+    return f'"{path}"' if " " in path else path

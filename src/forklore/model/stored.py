@@ -1,0 +1,126 @@
+"""Paths that were stored in a file: which of them may become real ones.
+
+A journal, a log, a trash list may have been written by a stranger. So a stored path is taken only as a relative path
+into the folders that Forklore works in; where links lead on the disk is seen to by ``forklore.disk.places``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from forklore.errors import PathOutside
+
+FOLDER = ".forklore"
+STAGING = f"{FOLDER}/staging"
+TRASH = f"{FOLDER}/trash"
+OPERATIONS = f"{FOLDER}/operations"
+SETTINGS = f"{FOLDER}/settings.json"
+
+_LONGEST = 255  # characters of a name; no file system has longer ones
+_SEPARATORS = re.compile(r"[/\\\0]").search
+_DRIVE = re.compile(r"[A-Za-z]:").match
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:\..*)? *", re.IGNORECASE | re.DOTALL)
+_NO_NAME = re.compile("[\ud800-\udc7f\udd00-\udfff]").search  # the rest of the surrogates stand for single bytes
+_STAGED = re.compile(r"[0-9]{1,6}").fullmatch
+_SUFFIXES = {"chats": ".jsonl", "group chats": ".jsonl", "groups": ".json", "worlds": ".json"}
+_DEEPEST = {"chats": 3}  # chats/<character>/<chat>.jsonl; everything else lies in its folder
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a file or folder can be called *name* and nothing else can be meant: no device, no drive, no way up."""
+    return (
+        name not in {"", ".", ".."}
+        and len(name) <= _LONGEST
+        and not _SEPARATORS(name)
+        and not _DRIVE(name)
+        and not _DEVICE.fullmatch(name)
+        and not _NO_NAME(name)
+    )
+
+
+def relative_path(stored: object) -> str:
+    """Return a path that leads down from the workspace, whatever it leads to; raises ``PathOutside``."""
+    if not isinstance(stored, str) or not all(map(is_plain_name, stored.split("/"))):
+        raise outside(stored)
+    return stored
+
+
+def story_path(stored: object) -> str:
+    """Return the path of a file that an operation may change; raises ``PathOutside``."""
+    path = relative_path(stored)
+    if path == SETTINGS:
+        return path
+    top, *_, name = parts = path.split("/")
+    if len(parts) not in (2, _DEEPEST.get(top, 2)) or not name.endswith(_SUFFIXES.get(top, "\0")):
+        raise outside(stored)
+    return path
+
+
+def folder_path(stored: object) -> str:
+    """Return the path of a folder that holds such files; raises ``PathOutside``."""
+    path = relative_path(stored)
+    parts = path.split("/")
+    if path != FOLDER and not (parts[0] in _SUFFIXES and len(parts) < _DEEPEST.get(parts[0], 2)):
+        raise outside(stored)
+    return path
+
+
+def beside_path(stored: object, operation: str) -> str:
+    """Return the path of a hidden file that *operation* laid beside the one it changes; raises ``PathOutside``."""
+    path = relative_path(stored)
+    folder, _, name = path.rpartition("/")
+    number = name.removeprefix(hidden_prefix(operation)).removesuffix(HIDDEN_SUFFIX)
+    if not _STAGED(number) or name != f"{hidden_prefix(operation)}{number}{HIDDEN_SUFFIX}":
+        raise outside(stored)
+    folder_path(folder)
+    return path
+
+
+def staged_path(stored: object, operation: str) -> str:
+    """Return the path of new content that *operation* wrote aside; raises ``PathOutside``."""
+    path = relative_path(stored)
+    folder, _, name = path.rpartition("/")
+    if folder == f"{STAGING}/{operation}" and _STAGED(name):
+        return path
+    return beside_path(stored, operation)
+
+
+def trash_item(stored: object) -> str:
+    """Return what something in the trash is called, relative to the trash; raises ``PathOutside``."""
+    item = relative_path(stored)
+    if item.count("/") != 1:
+        raise outside(stored)
+    return item
+
+
+HIDDEN_SUFFIX = ".tmp"
+
+
+def hidden_prefix(operation: str) -> str:
+    """Return how the hidden files of an operation begin."""
+    return f".forklore-{operation}-"
+
+
+def outside(stored: object) -> PathOutside:
+    """Return what to tell of a stored path that leads out."""
+    shown = repr(stored)
+    return PathOutside(f"The stored path {shown if len(shown) <= 200 else f'{shown[:200]}…'} leads out of the folder.")
+
+
+__all__ = [
+    "FOLDER",
+    "HIDDEN_SUFFIX",
+    "OPERATIONS",
+    "SETTINGS",
+    "STAGING",
+    "TRASH",
+    "beside_path",
+    "folder_path",
+    "hidden_prefix",
+    "is_plain_name",
+    "outside",
+    "relative_path",
+    "staged_path",
+    "story_path",
+    "trash_item",
+]
