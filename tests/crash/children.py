@@ -51,6 +51,14 @@ def change_until_killed(root: Path, seed: int, begun: Connection) -> None:
                 _undo_something(opened, chance)
 
 
+def recover_until_killed(root: Path, begun: Connection) -> None:
+    """See to what a crash left; whoever waits hears when it begins and when it is done."""
+    opened = forklore.open(root)
+    begun.send("begun")
+    opened.recover()
+    begun.send("done")
+
+
 def _undo_something(opened: forklore.Forklore, chance: random.Random) -> None:
     shown = opened.log()
     candidates = [operation.id for operation in shown.operations if operation.id not in shown.undone]

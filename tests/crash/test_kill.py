@@ -19,7 +19,7 @@ import pytest
 import forklore
 from forklore.testing import stories
 from forklore.testing.sillytavern import OpenChat, recap_story
-from tests.crash.children import change_until_killed, fork_server, start
+from tests.crash.children import change_until_killed, fork_server, recover_until_killed, start
 from tests.crash.scenarios import BOOK, CHAT, NAME, assert_tidy, read_workspace, undo_everything
 from tests.crash.structure import assert_whole
 
@@ -32,6 +32,7 @@ pytestmark = [
 KILLS = int(os.environ.get("FORKLORE_KILLS", "60"))
 BATCHES = 4  # side by side, and each begins anew with a fresh story
 LONGEST = 0.12
+RECOVERIES, LONGEST_RECOVERY = 3, 0.006
 
 
 def write_long_story(root: Path, turns: int) -> None:
@@ -58,14 +59,12 @@ def test_a_process_killed_at_any_moment_leaves_whole_forks_only(
     outcomes: Counter[str] = Counter()
 
     for run in range(KILLS // BATCHES):
-        hears, tells = fork_server().Pipe(duplex=False)
-        child = start(change_until_killed, root, 1000 * batch + run, tells)
-        assert hears.recv() == "begun"
-        time.sleep(chance.uniform(0, LONGEST))
-        child.kill()
-        child.join()
-        hears.close()
-        tells.close()
+        kill_at_work(change_until_killed, root, 1000 * batch + run, after=chance.uniform(0, LONGEST))
+        for _ in range(RECOVERIES):  # and whoever sees to it is killed, too
+            if not any_left(root):
+                break
+            is_done = kill_at_work(recover_until_killed, root, after=chance.uniform(0, LONGEST_RECOVERY))
+            outcomes["recovered in time" if is_done else "killed while it recovered"] += 1
 
         outcomes[_recover(root)] += 1
         assert_tidy(root)
@@ -79,6 +78,29 @@ def test_a_process_killed_at_any_moment_leaves_whole_forks_only(
     assert read_workspace(root) == before
     for outcome, times in outcomes.items():
         record_property(outcome, times)  # pytest --junitxml=FILE shows them
+
+
+def kill_at_work(act: Callable[..., None], root: Path, *arguments: object, after: float) -> bool:
+    """Let a child *act*, kill it some seconds *after* it has begun, and return whether it was done by then."""
+    hears, tells = fork_server().Pipe(duplex=False)
+    child = start(act, root, *arguments, tells)
+    assert hears.recv() == "begun"
+    time.sleep(after)
+    child.kill()
+    child.join()
+    tells.close()
+    try:
+        return hears.poll() and hears.recv() == "done"
+    except EOFError:
+        return False
+    finally:
+        hears.close()
+
+
+def any_left(root: Path) -> bool:
+    """Whether an operation was interrupted."""
+    staging = root / ".forklore/staging"
+    return staging.is_dir() and any(staging.iterdir())
 
 
 def _recover(root: Path) -> str:

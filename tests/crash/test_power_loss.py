@@ -11,12 +11,15 @@ from pathlib import Path
 import pytest
 
 from forklore.disk.disk import Disk
+from forklore.errors import ForkloreError
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.deaths import AFTER, BEFORE, FEWEST_STEPS, HALF_WAY, deaths_of
 from tests.crash.disks import Fault, ForgetfulDisk, LinkingDisk, PlainDisk, PowerLoss, faulty
-from tests.crash.scenarios import SCENARIOS, Scenario, model_of, open_with, treat_as_long
+from tests.crash.scenarios import SCENARIOS, Scenario, model_of, open_with, read_workspace, treat_as_long
 
 pytestmark = pytest.mark.crash
+
+SOME = ("checkpoint", "second-checkpoint-at-a-message", "undo", "redo", "isolate", "delete", "restore")
 
 every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 
@@ -104,3 +107,45 @@ def test_a_second_power_loss_during_the_recovery_changes_nothing(scenario: Scena
         model.assert_all_or_nothing(root, what)
 
     assert interrupted > FEWEST_STEPS
+
+
+@pytest.mark.parametrize("scenario", [each for each in SCENARIOS if each.name in SOME], ids=str)
+def test_what_another_machine_left_is_finished_on_request_also_after_a_second_power_loss(
+    scenario: Scenario, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, root = model_of(scenario, scratch), scratch / "trial"
+    chance = random.Random(scenario.name)
+    finished = 0
+
+    for number, (what, _) in enumerate(deaths_of(model, root, HastyDisk, AFTER)):
+        monkeypatch.setenv("FORKLORE_STATE", str(scratch / f"another machine {number}"))
+        left = read_workspace(root)
+        assert open_with(root).recover() == []
+        findings = [each for each in open_with(root).doctor().findings if each.finding.code == "OPERATION_FOREIGN"]
+        assert read_workspace(root) == left
+        for located in findings:
+            finish(root, located.where, chance)
+            finished += 1
+        open_with(root).recover()
+
+        # What was taken back is in the trash: whether it was made by the operation, only its journal says.
+        assert read_workspace(root) in (model.before, model.after), what
+        assert not any((root / ".forklore/staging").glob("*"))
+
+    assert finished > 5
+
+
+def finish(root: Path, where: str, chance: random.Random) -> None:
+    """Finish what is not ours; the power goes in between, again and again."""
+    for step in range(1000):
+        again = faulty(HastyDisk, chance.choice((AFTER, HALF_WAY)), step)
+        try:
+            open_with(root, again).repair(where, "OPERATION_FOREIGN", repair="finish")
+        except PowerLoss:
+            open_with(root).recover()  # it may have become ours meanwhile
+        except ForkloreError:
+            pass  # there is nothing left to finish
+        else:
+            return
+        if not (root / where).exists():
+            return

@@ -50,7 +50,8 @@ def story_path(stored: object) -> str:
     path = relative_path(stored)
     if path == SETTINGS:
         return path
-    top, *_, name = parts = path.split("/")
+    parts = path.split("/")
+    top, name = parts[0], parts[-1]
     if len(parts) not in (2, _DEEPEST.get(top, 2)) or not name.endswith(_SUFFIXES.get(top, "\0")):
         raise outside(stored)
     return path
