@@ -518,6 +518,7 @@ class Forklore:
         return other
 
     def _stories(self) -> tuple[Story, ...]:
+        self._workspace.needs_chats()
         return scan_stories(self._workspace, self._means.cache(), self._means.advance)
 
     def _story_of(self, address: str, stories: tuple[Story, ...]) -> Story:

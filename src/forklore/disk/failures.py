@@ -61,5 +61,5 @@ def left_over(error: OSError) -> ForkloreError:
     """Return an error that says that the disk does not even let us tidy up, and that this is not forgotten."""
     return refusal_of(error.errno)(
         f"An interrupted operation could be neither finished nor taken back ({error.strerror or error}).",
-        action="Check the disk, then try again: Forklore sees to it first thing at the next start.",
+        action="Check the disk, then try again: Forklore sees to it before anything else is done.",
     )

@@ -2,7 +2,7 @@
 
 Where the system can exchange two files in one step, the file that comes out tells whether it was the one we had read.
 If somebody saved just before, their file came out, and it is given back. The journal names the staged file, so that an
-exchange that was interrupted before we could look is settled at the next start.
+exchange that was interrupted before we could look is settled by the next operation.
 """
 
 from __future__ import annotations

@@ -203,7 +203,7 @@ class Run:
         if not self._is_over:
             self._is_over = True
             self._preparation.close()
-            with suppress(OSError):  # it goes at the next start
+            with suppress(OSError):  # it goes with the next operation
                 self._folder.remove(is_logged=False)
 
     def _stage(self, plan: Plan, when: str, sources: dict[str, OpenFile]) -> dict[str, Any]:
@@ -289,9 +289,9 @@ class Run:
         try:
             self._folder.write_log(self._log.path(self.id), operation.to_json())
         except OSError as error:
-            # The journal stays, so the next start closes the operation; it is done all the same.
+            # The journal stays, so the next operation closes this one; it is done all the same.
             return Applied(operation.with_pending(f"log: {error}"))
-        with suppress(OSError):  # the log counts; what is left is removed at the next start
+        with suppress(OSError):  # the log counts; what is left is removed by the next operation
             self._folder.remove(is_logged=True)
         tell("%s of %s is done: %s", operation.kind, operation.chat, operation.id)
         return Applied(operation)

@@ -13,7 +13,7 @@ from pathlib import Path
 from forklore.disk.files import OpenFile
 from forklore.disk.places import Places, is_link
 from forklore.disk.state import State
-from forklore.errors import ForkloreError, Kind
+from forklore.errors import ForkloreError, Kind, LinkOutside
 from forklore.formats.card_png import CardUnreadable, card_lorebook, read_card
 from forklore.formats.group_json import Group, parse_group
 from forklore.formats.json_text import NotJson
@@ -178,15 +178,16 @@ class Workspace:
                 yield ChatAddress(folder.of(name), name)
 
     def chat_folders(self) -> Iterator[ChatFolder]:
-        """Yield every folder that may hold chats, with their files by name."""
-        top = self.places.folder(_CHATS)
-        yield ChatFolder(top, self._chat_entries(_CHATS), _TOP_FOLDER)
-        for name in sorted(entry.name for entry in _folders(top)):
-            path = f"{_CHATS}/{name}"
-            if not self.places.leads_out(path):
-                yield ChatFolder(f"{top}/{name}", self._chat_entries(path), name)
-        shared = self.places.folder(_GROUP_CHATS)
-        if files := self._chat_entries(_GROUP_CHATS):
+        """Yield every folder that may hold chats, with their files by name; linked ones as far as they are followed."""
+        if not self.places.leads_out(_CHATS):
+            top = self.places.folder(_CHATS)
+            yield ChatFolder(top, self._chat_entries(_CHATS), _TOP_FOLDER)
+            for name in sorted(entry.name for entry in _folders(top)):
+                path = f"{_CHATS}/{name}"
+                if not self.places.leads_out(path):
+                    yield ChatFolder(f"{top}/{name}", self._chat_entries(path), name)
+        shared = f"{self.root}/{_GROUP_CHATS}"
+        if not self.places.leads_out(_GROUP_CHATS) and (files := self._chat_entries(_GROUP_CHATS)):
             groups = {chat: f"group:{group.group_id}" for group in self.groups() for chat in group.chats}
             yield ChatFolder(shared, files, "group:", groups)
 
@@ -202,7 +203,7 @@ class Workspace:
         """Yield every group whose file can be read."""
         try:
             names = sorted(os.listdir(self.places.folder(_GROUPS)))
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, LinkOutside):
             return
         for name in names:
             if name.endswith(".json"):
@@ -211,6 +212,11 @@ class Workspace:
                         yield parse_group(name.removesuffix(".json"), file.read())
                 except (OSError, NotJson, ForkloreError):
                     continue
+
+    def needs_chats(self) -> None:
+        """Raise ``LinkOutside`` when the folder of all chats is a link that is not followed: nothing could be shown."""
+        for top in (_CHATS, _GROUP_CHATS):
+            self.places.folder(top)
 
     def links_outside(self) -> Iterator[tuple[str, bool]]:
         """Yield every link to elsewhere that is not followed: its path, and whether it is a folder's."""
@@ -253,6 +259,7 @@ class Workspace:
                 shown = "".join(f"\n  {chat}" for chat in found[:20])
                 more = f"\n  … and {len(found) - 20} more" if len(found) > 20 else ""
                 raise ChatAmbiguous(f"{text!r} fits {len(found)} chats:{shown}{more}")
+        self.needs_chats()  # it may be there, in a folder that is not followed
         raise ChatNotFound(f"There is no chat {text!r}.")
 
     def _is_solo_chat(self, address: ChatAddress) -> bool:
@@ -280,7 +287,7 @@ class Workspace:
 
     def book_file_names(self) -> Iterator[str]:
         """Yield what there is under the name of a lorebook, without a look at each."""
-        with suppress(FileNotFoundError, NotADirectoryError):
+        with suppress(FileNotFoundError, NotADirectoryError, LinkOutside):
             yield from (
                 name.removesuffix(".json") for name in os.listdir(self.places.folder(_WORLDS)) if name.endswith(".json")
             )
@@ -292,7 +299,7 @@ class Workspace:
                 return sorted(
                     [entry for entry in entries if entry.name.endswith(".json") and self._is_book(entry)], key=_NAME
                 )
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, LinkOutside):
             return []
 
     def _is_book(self, entry: os.DirEntry[str]) -> bool:
