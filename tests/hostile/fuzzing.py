@@ -1,0 +1,346 @@
+"""A fuzzer: case *n* is a workspace with one to three things altered, and a few requests to it.
+
+Whatever a stranger put there: nothing outside changes or is told, nothing fails but in an orderly way, nothing hangs,
+and who only reads writes nothing. ``python -m tests.hostile.fuzzing --cases 100000 --first 0 --processes 2`` looks for
+more than the tests do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from click.testing import CliRunner
+
+from forklore.cli.main import program
+from forklore.errors import ForkloreError
+from tests.hostile.altering import Altering
+from tests.hostile.asking import Asked, ask, told_by
+from tests.hostile.crafting import BAIT, SECRET, WORKSPACE, Templates, World, make_templates, secret, world
+from tests.hostile.enemies import NOT_OURS
+from tests.hostile.trees import Folder, Seen, differences, look, write_tree
+
+EXIT_CODES = frozenset({0, 2, 3, 4, 5, 6, 7})
+"""What a command may end with; 1 is a bug."""
+_SECONDS = 10.0
+_OWN_SECRET = secret("own-key").encode()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What should never happen."""
+
+    kind: str
+    cause: str
+    """What failures with one reason have in common, as far as that can be told."""
+    detail: str
+
+
+@dataclass
+class Case:
+    """What was altered, what was asked, and what went wrong."""
+
+    seed: int
+    template: str = ""
+    altered: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = [f"case {self.seed} ({self.template})"]
+        lines += [f"    altered: {what}" for what in self.altered]
+        lines += [f"    asked:   {what}" for what in self.asked]
+        lines += [f"    {failure.kind}: {failure.cause}\n        {failure.detail}" for failure in self.failures]
+        return "\n".join(lines)
+
+
+class Hung(BaseException):
+    """A request took too long; nothing catches it."""
+
+
+# --- one case -----------------------------------------------------------------------------------------------------
+
+
+class Fuzzer:
+    """Runs cases in one world, one after the other."""
+
+    def __init__(self, made: World, templates: Templates) -> None:
+        """Run cases in the world *made*."""
+        self._world, self._templates = made, templates
+        self._runner = CliRunner()
+        self._allowed: list[str] = []
+
+    def run(self, seed: int) -> Case:
+        """Run the case number *seed*; the workspace stays as it is afterwards."""
+        chance = random.Random(seed)
+        template = self._templates.history
+        if chance.random() < 0.6:
+            template = chance.choice(self._templates.unfinished)
+        altering = Altering(chance, str(self._world.home), template)
+        for _ in range(chance.choice([1, 1, 2, 3])):
+            altering.alter()
+        state = self._templates.state if chance.random() < 0.6 else {}
+        case = Case(seed, template.name, altering.altered)
+        requests = [ask(chance, altering) for _ in range(chance.choice([1, 2, 3]))]
+        self._allowed = []
+        self._world.lay(altering.tree, state)
+        outside = self._world.outside()
+        for asked in requests:
+            case.asked.append(str(asked))
+            case.failures += self._ask(asked, outside, as_json=chance.random() < 0.7)
+            if case.failures:
+                break  # what follows would be about a workspace that is lost already
+        if any(failure.kind == "outside changed" for failure in case.failures):
+            self._world.lay_bait()
+        return case
+
+    def _ask(self, asked: Asked, outside: Seen, *, as_json: bool) -> Iterator[Failure]:
+        inside = look(self._world.root)
+        with _alarm(_SECONDS):
+            try:
+                told = yield from self._answer(asked, as_json=as_json)
+            except Hung as hung:
+                yield Failure("hung", _place_of(hung), str(asked))
+                return
+        name = asked.words[0]
+        if changed := self._outside_now(outside):
+            yield Failure("outside changed", f"{name}: {changed[0]}", "; ".join(changed[:5]))
+        now = look(self._world.root)
+        wrote = differences(inside, now)
+        if asked.reads_only and wrote:
+            yield Failure("wrote while reading", f"{name}: {_general(wrote[0])}", "; ".join(wrote[:5]))
+        not_ours = [each for each in wrote if each.partition(": ")[2] in NOT_OURS]
+        if not_ours:
+            yield Failure("changed what is not ours", f"{name}: {not_ours[0]}", "; ".join(not_ours))
+        yield from self._secrets(name, told, now)
+
+    def _answer(self, asked: Asked, *, as_json: bool) -> Iterator[Any]:
+        """Make the request and return everything that was told; yields what is wrong about the way it ended."""
+        if asked.call is not None:
+            try:
+                return told_by(asked.call(self._world.open()))
+            except (ForkloreError, OSError) as error:
+                return str(error)
+            except Exception as error:  # noqa: BLE001  # whatever it is, it is what we look for
+                yield Failure("bug", _place_of(error), f"{asked}: {error!r:.300}")
+                return ""
+        words = ["--data", str(self._world.root), *(["--json"] if as_json else []), *asked.words]
+        ran = self._runner.invoke(program, words)
+        if ran.exception is not None and not isinstance(ran.exception, SystemExit):
+            if isinstance(ran.exception, Hung):
+                raise ran.exception
+            yield Failure("bug", _place_of(ran.exception), f"{asked}: {ran.exception!r:.300}")
+        elif ran.exit_code not in EXIT_CODES:
+            last = _last_line(ran.stderr)
+            yield Failure("bug", f"exit {ran.exit_code}: {_told_place(ran.stderr)}", f"{asked}: {last:.300}")
+        elif as_json:
+            yield from _document(asked, ran.stdout, ran.exit_code)
+        if asked.allows is not None and ran.exit_code == 0:
+            place = self._world.root / asked.allows
+            self._allowed.append(os.path.realpath(place))
+            if not place.is_dir():
+                yield Failure("a file was allowed", asked.allows, str(asked))
+        return ran.stdout + ran.stderr
+
+    # --- what must hold -------------------------------------------------------------------------------------------
+
+    def _is_allowed(self, path: Path) -> bool:
+        """Whether the user has allowed to follow a link to a folder in which *path* lies."""
+        return any(path == Path(folder) or Path(folder) in path.parents for folder in self._allowed)
+
+    def _outside_now(self, before: Seen) -> list[str]:
+        changed = differences(before, self._world.outside())
+        return [each for each in changed if not self._is_allowed(self._world.base / each.partition(": ")[2])]
+
+    def _secrets(self, name: str, told: str, now: Seen) -> Iterator[Failure]:
+        hidden = self._hidden()
+        if SECRET in told and (found := next((each for each in hidden if each in told), None)):
+            at = told.index(found)
+            yield Failure("secret told", f"{name}: {found}", told[max(0, at - 150) : at + 100])
+        places = [("workspace", now), ("state", look(self._world.state)), ("cache", look(self._world.cache))]
+        for where, seen in places:
+            for path, entry in seen.items():
+                content = entry[-1]
+                if path == "secrets.json" and where == "workspace":
+                    continue
+                if isinstance(content, bytes) and SECRET.encode() in content:
+                    if found := next((each for each in hidden if each.encode() in content), None):
+                        yield Failure("secret kept", f"{name}: {found} in the {where}", path)
+                        return
+
+    def _hidden(self) -> list[str]:
+        """Return the secrets of all files that the user has not allowed to be read."""
+        hidden = [secret("own-key")]
+        for path, node in BAIT.items():
+            if isinstance(node, bytes) and not self._is_allowed(self._world.home / path):
+                hidden += _secrets_in(node + path.encode())
+        return hidden
+
+
+@cache
+def _secrets_in(data: bytes) -> tuple[str, ...]:
+    texts = data.decode(errors="replace").split(SECRET)[1:]
+    ends = ("".join(each if each.isalnum() or each == "-" else " " for each in text).split(" ")[0] for text in texts)
+    return tuple(f"{SECRET}{end}" for end in ends)
+
+
+def _document(asked: Asked, out: str, code: int) -> Iterator[Failure]:
+    """Whether standard output is exactly one JSON document, and an error says what to do."""
+    try:
+        document = json.loads(out)
+    except ValueError as error:
+        yield Failure("not one document", asked.words[0], f"{asked}: {error}: {out:.200}")
+        return
+    error = document.get("error") if isinstance(document, dict) else None
+    if error and not (error.get("code") and error.get("message") and error.get("action")):
+        yield Failure("an error without an action", str(error.get("code")), f"{asked}: {error}")
+    if code in (2, 4, 5, 6, 7) and not error:
+        yield Failure("no error told", asked.words[0], f"{asked}: exit {code}")
+
+
+def _place_of(error: BaseException) -> str:
+    """Return the kind of an error and the place in our code where it came up."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/forklore/" in frame.filename]
+    where = f"{frames[-1].filename.rpartition('/forklore/')[2]}:{frames[-1].name}" if frames else "?"
+    return f"{type(error).__name__} in {where}"
+
+
+def _told_place(told: str) -> str:
+    """Return the same from a traceback that was printed."""
+    frames = [line for line in told.splitlines() if line.startswith('  File "') and "/forklore/" in line]
+    where = frames[-1].rpartition("/forklore/")[2] if frames else "?"
+    file, _, rest = where.partition('"')
+    return f"{_last_line(told).partition(':')[0]} in {file}:{rest.rpartition(' ')[2]}"
+
+
+def _last_line(told: str) -> str:
+    lines = [line for line in told.splitlines() if line and not line.startswith((" ", "This is a bug"))]
+    return lines[-1] if lines else ""
+
+
+def _general(change: str) -> str:
+    """Return a change without the ids in it."""
+    return "".join(each for each in change if not each.isdigit())[:60]
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Raise ``Hung`` when the block takes longer; whoever else has set an alarm gets it back."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(_number: int, frame: FrameType | None) -> None:
+        raise Hung("".join(traceback.format_stack(frame)[-3:]))
+
+    handler = signal.signal(signal.SIGALRM, ring)
+    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left)
+        signal.signal(signal.SIGALRM, handler)
+
+
+# --- many cases ---------------------------------------------------------------------------------------------------
+
+
+def run_cases(seeds: Iterable[int]) -> list[Case]:
+    """Run some cases in a world of their own and return those that failed."""
+    with world() as made:
+        fuzzer = Fuzzer(made, make_templates(made))
+        return [case for seed in seeds if (case := fuzzer.run(seed)).failures]
+
+
+def _work(seeds: range, keep: Path | None, results: Any) -> None:
+    """Run cases and send each failed one, and now and then how many were run."""
+    with world() as made:
+        fuzzer = Fuzzer(made, make_templates(made))
+        for number, seed in enumerate(seeds, 1):
+            case = fuzzer.run(seed)
+            if case.failures:
+                results.put(case)
+                if keep is not None:
+                    _keep(made, keep / f"case-{seed}", case)
+            if number % 100 == 0:
+                results.put(100)
+        results.put(len(seeds) % 100)
+    results.put(None)
+
+
+def _keep(made: World, folder: Path, case: Case) -> None:
+    """Keep a failing workspace as it was before it was asked for anything, and what happened."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "told.txt").write_text(f"{case}\n", encoding="utf-8", errors="backslashreplace")
+    os.system(f"cp -a '{made.root}' '{folder}/after' 2>/dev/null")  # noqa: S605  # a copy as it is, pipes included
+
+
+def main() -> int:
+    """Run many cases and tell what failed, by its cause."""
+    parser = argparse.ArgumentParser(prog="python -m tests.hostile.fuzzing", description=__doc__)
+    parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="keep every failing workspace in this folder")
+    parser.add_argument("--all", action="store_true", help="tell every failing case, not only the first of a cause")
+    given = parser.parse_args()
+    context = multiprocessing.get_context("spawn")
+    results: Any = context.Queue()
+    last = given.first + given.cases
+    begun = time.monotonic()
+    workers = [
+        context.Process(target=_work, args=(range(given.first + n, last, given.processes), given.keep, results))
+        for n in range(given.processes)
+    ]
+    for worker in workers:
+        worker.start()
+    failed, done, running = [], 0, len(workers)
+    while running:
+        match results.get():
+            case None:
+                running -= 1
+            case int(count):
+                done += count
+                print(f"\r{done} cases, {done / (time.monotonic() - begun):.0f} a second", end="", file=sys.stderr)  # noqa: T201
+            case case:
+                failed.append(case)
+    for worker in workers:
+        worker.join()
+    print(file=sys.stderr)  # noqa: T201
+    print(report(failed, done, time.monotonic() - begun, tell_all=given.all))  # noqa: T201
+    return 1 if failed else 0
+
+
+def report(failed: list[Case], done: int, seconds: float, *, tell_all: bool) -> str:
+    """Return what failed, the most frequent cause first, each with its first case."""
+    failed.sort(key=lambda case: case.seed)
+    causes = Counter((failure.kind, failure.cause) for case in failed for failure in case.failures)
+    lines = [f"{done} cases in {seconds:.0f} s, {done / seconds:.0f} a second; {len(failed)} failed"]
+    for (kind, cause), count in causes.most_common():
+        cases = [case for case in failed if any((each.kind, each.cause) == (kind, cause) for each in case.failures)]
+        seeds = " ".join(str(case.seed) for case in cases[:8])
+        lines.append(f"\n{count} × {kind}: {cause}\n  cases {seeds}")
+        lines += [f"  {line}" for case in (cases if tell_all else cases[:1]) for line in str(case).splitlines()]
+    return "\n".join(lines).encode("utf-8", "backslashreplace").decode()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+
+
+__all__ = ["WORKSPACE", "Case", "Folder", "Fuzzer", "run_cases", "write_tree"]
