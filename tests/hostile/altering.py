@@ -11,12 +11,14 @@ from copy import deepcopy
 from typing import Any
 
 from tests.hostile import enemies
-from tests.hostile.crafting import BAIT, Template, items_of, operations_of, read_json
+from tests.hostile.crafting import BAIT, Template, items_of, operations_of
 from tests.hostile.enemies import Raw, encode
-from tests.hostile.trees import Folder, Link, Pipe, Tree
+from tests.hostile.trees import Folder, Link, Node, Pipe, Tree
 
 Place = tuple[str | int, ...]
-_PATHS = frozenset({"path", "staged", "item", "beside", "id", "chat", "fork", "files", "chats", "world_info", "main_chat"})
+_PATHS = frozenset(
+    {"path", "staged", "item", "beside", "id", "chat", "fork", "files", "chats", "world_info", "main_chat"}
+)
 """The names of members that become a path somewhere."""
 _MOST_SHOWN = 120
 
@@ -64,8 +66,10 @@ LINK_PLACES = (
 )
 """Where links are planted; capitals stand for a name that differs from template to template."""
 
-_FOLDERS_OUT = ("", "Documents", "Stories", "Books", "Groups", "Cards", "Operations", "Trash", "Addons", "working")
-_FOLDERS_OUT += ("SillyTavern/data/other-user", "SillyTavern/data/other-user/chats", "Documents/empty", ".config/autostart")
+_FOLDERS_OUT = (
+    *("", "Documents", "Stories", "Books", "Groups", "Cards", "Operations", "Trash", "Addons", "working"),
+    *("SillyTavern/data/other-user", "SillyTavern/data/other-user/chats", "Documents/empty", ".config/autostart"),
+)
 _LIKELY = {
     "worlds": "Books",
     "chats": "Stories",
@@ -133,7 +137,11 @@ class Altering:
         if path.endswith("elsewhere.json"):
             return ["worlds", "chats/Mira", self._path_out()]
         if path.endswith("access.json"):
-            return {"tokens": [{"hash": hashlib.sha256(b"token").hexdigest(), "origin": "http://127.0.0.1:8000", "made": ""}]}
+            return {
+                "tokens": [
+                    {"hash": hashlib.sha256(b"token").hexdigest(), "origin": "http://127.0.0.1:8000", "made": ""}
+                ]
+            }
         return {"format": 1}
 
     def _write(self, path: str, data: bytes) -> None:
@@ -171,7 +179,9 @@ class Altering:
             del parent[place[-1]]
             self._say(f"{where} is missing")
         elif drawn > 0.9 and isinstance(parent, dict):
-            parent[self.chance.choice(["path", "staged", "item", "beside", "format", "mac", "extra", "__proto__"])] = new
+            parent[self.chance.choice(["path", "staged", "item", "beside", "format", "mac", "extra", "__proto__"])] = (
+                new
+            )
             self._say(f"{where} has a member more: {new!r}")
         elif drawn > 0.86 and isinstance(parent, dict):
             self._say(f"{where} is there twice: {new!r}")
@@ -223,7 +233,9 @@ class Altering:
     def _through_a_link(self, target: str) -> str:
         """Plant a link and return a path that leads through it."""
         folder, _, name = target.rpartition("/")
-        door = self.chance.choice(["worlds/door", "chats/door", ".forklore/door", ".forklore/trash/door", "groups/door"])
+        door = self.chance.choice(
+            ["worlds/door", "chats/door", ".forklore/door", ".forklore/trash/door", "groups/door"]
+        )
         if self.chance.random() < 0.5:
             self.tree[door] = Link(f"{self.home}/{folder}")
             return f"{door}/{name}"
@@ -245,12 +257,16 @@ class Altering:
 
     def _plant_a_link(self) -> None:
         path = self._named(self.chance.choice(LINK_PLACES))
-        is_file = isinstance(self.tree.get(path), bytes) or path.endswith((".json", ".jsonl", "/0", "/1", "lock", "temporary"))
+        is_file = isinstance(self.tree.get(path), bytes) or path.endswith(
+            (".json", ".jsonl", "/0", "/1", "lock", "temporary")
+        )
         drawn = self.chance.random()
         if drawn < 0.1:
             target = self.chance.choice(["/dev/null", "/dev/zero", path, ".", "..", "/", "nowhere", "/proc/self/fd/0"])
         elif drawn < 0.2:
-            target = f"{self.home}/{self.chance.choice(['missing', '.config/autostart/evil.desktop', 'Documents/new.json'])}"
+            target = (
+                f"{self.home}/{self.chance.choice(['missing', '.config/autostart/evil.desktop', 'Documents/new.json'])}"
+            )
         elif is_file == (drawn < 0.9):
             target = f"{self.home}/{self.chance.choice((*_FILES_OUT, 'chain', 'Books/way-out.json'))}"
         else:
@@ -313,12 +329,14 @@ class Altering:
                 self._say(f"{source} is there once more, as {name!r}")
             case 2:
                 name = self._file_name()
-                self.tree[f".forklore/trash/{name}"] = self.chance.choice([b"x", Pipe(), Folder(), Link(f"{self.home}/diary.txt")])
+                self.tree[f".forklore/trash/{name}"] = self._draw(
+                    b"x", Pipe(), Folder(), Link(f"{self.home}/diary.txt")
+                )
                 self._say(f"the trash holds {name!r}")
             case 3:
                 place = self.chance.choice([".forklore/lock", ".forklore/access.json", ".forklore/operations/x.json"])
                 self._clear(place)
-                self.tree[place] = self.chance.choice([Pipe(), Folder(), b"9" * 5000, b""])
+                self.tree[place] = self._draw(Pipe(), Folder(), b"9" * 5000, b"")
                 self._say(f"{place} is {type(self.tree[place]).__name__}")
             case 4:
                 name = self._file_name()
@@ -327,13 +345,34 @@ class Altering:
                 self._say(f"an operation without a journal, {name!r}, has files elsewhere")
             case _:
                 name = self._file_name()
-                place = self.chance.choice(["chats/Mira/{}.jsonl", "worlds/{}.json", "groups/{}.json", "chats/{}/x.jsonl"])
-                self.tree[place.format(name)] = self.chance.choice([b"{}", b"", Pipe(), self.tree.get("worlds/Lore.json", b"")])
+                place = self.chance.choice(
+                    ["chats/Mira/{}.jsonl", "worlds/{}.json", "groups/{}.json", "chats/{}/x.jsonl"]
+                )
+                self.tree[place.format(name)] = self._draw(b"{}", b"", Pipe(), self.tree.get("worlds/Lore.json", b""))
                 self._say(f"{place.format(name)} is there")
+
+    def _draw(self, *nodes: Node) -> Node:
+        return self.chance.choice(nodes)
 
     def _file_name(self) -> str:
         """Return a name that a file can have, and that somebody may trip over."""
-        odd = ["CON", "a b ", "x.", "-rf", "\n", "\udcff", "'", '"', "\\..\\..\\x", "*", "é" * 60, "x" * 200, "...", "%s", "~"]
+        odd = [
+            "CON",
+            "a b ",
+            "x.",
+            "-rf",
+            "\n",
+            "\udcff",
+            "'",
+            '"',
+            "\\..\\..\\x",
+            "*",
+            "é" * 60,
+            "x" * 200,
+            "...",
+            "%s",
+            "~",
+        ]
         return self.chance.choice([*odd, "20991231-235959-999999-ffff", "1", "0"])
 
     def _rename_something(self) -> None:
@@ -378,6 +417,3 @@ def _twice(parent: dict[str, Any], key: str, new: Any, *, first: bool) -> Raw:
     """Return the text of an object that has a member twice; the enemy comes first or last."""
     inner, enemy = encode(parent).decode()[1:-1], f"{encode(key).decode()}: {encode(new).decode()}"
     return Raw(f"{{{enemy}, {inner}}}" if first else f"{{{inner}, {enemy}}}")
-
-
-__all__ = ["Altering", "read_json"]

@@ -183,7 +183,9 @@ def write_stories(root: Path) -> None:
     chat.write()
     chat.fork(NATIVE.partition("/")[2], at=2, is_linked=True)
     book = stories.lorebook([stories.entry(0, "character-Mira", "She waits.")])
-    group = stories.group_files(GROUP_NAME, {"world_info": GROUP_BOOK}, stories.conversation(3), books={GROUP_BOOK: book})
+    group = stories.group_files(
+        GROUP_NAME, {"world_info": GROUP_BOOK}, stories.conversation(3), books={GROUP_BOOK: book}
+    )
     busy = stories.lorebook([stories.entry(0, "character-Bob", "He hums."), stories.queue([stories.operation(1)])])
     files = stories.solo_files(
         "Busy", {"world_info": "Busy lore"}, stories.conversation(2), folder="Bob", books={"Busy lore": busy}
@@ -296,7 +298,7 @@ def _is_committed(tree: Tree, journal: Mapping[str, Any]) -> bool:
     if change["do"] == "trash":
         return change["path"] not in tree
     if change["do"] == "edit":
-        return len(_bytes(tree[change["path"]])) != change["expected"][0]
+        return bool(len(_bytes(tree[change["path"]])) != change["expected"][0])
     return change["path"] in tree and change.get("staged", f".forklore/trash/{change.get('item')}") not in tree
 
 
@@ -378,4 +380,6 @@ def operation_file(tree: Tree, kind: str) -> str:
 def items_of(tree: Tree) -> list[str]:
     """Return what is in the trash of a tree."""
     start = ".forklore/trash/"
-    return sorted(path.removeprefix(start) for path, node in tree.items() if path.startswith(start) and node != Folder())
+    return sorted(
+        path.removeprefix(start) for path, node in tree.items() if path.startswith(start) and node != Folder()
+    )

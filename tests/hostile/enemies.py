@@ -111,8 +111,6 @@ ODD = (
     "{parent}{n}{parent!r:>99999}",
 )
 
-FORMATS: tuple[Any, ...]
-
 
 @dataclass(frozen=True)
 class Raw:
@@ -121,7 +119,22 @@ class Raw:
     text: str
 
 
-FORMATS = (0, -1, 2, 999, "1", None, 1.0, 1.5, True, [1], Raw("1e400"), Raw("9" * 30), Raw("9" * 5000), Raw("NaN"))
+FORMATS: tuple[Any, ...] = (
+    0,
+    -1,
+    2,
+    999,
+    "1",
+    None,
+    1.0,
+    1.5,
+    True,
+    [1],
+    Raw("1e400"),
+    Raw("9" * 30),
+    Raw("9" * 5000),
+    Raw("NaN"),
+)
 """What may stand where the number of a format is expected."""
 
 _DEEP = 100
@@ -165,31 +178,24 @@ def path_out(chance: random.Random, home: str, target: str | None = None) -> str
     """Return one of the many ways to spell a path that leads out of the workspace."""
     target = target or chance.choice(TARGETS)
     up = UP if chance.random() < 0.6 else "../" * chance.randrange(1, 9)
-    match chance.randrange(14):
-        case 0 | 1:
-            return f"{home}/{target}"
-        case 2 | 3:
-            return f"{up}{target}"
-        case 4:
-            return f"worlds/../{up}{target}"
-        case 5:
-            return f"chats/Mira/../../{up}{target}"
-        case 6:
-            return f".forklore/trash/../../{up}{target}"
-        case 7:
-            return f"../../{up}{target}"  # as seen from the trash
-        case 8:
-            return f"../../../{up}{target}"  # as seen from the folder of an operation
-        case 9:
-            return f"./{up.replace('/', '//')}./{target}"
-        case 10:
-            return f"{up}{target}".replace("/", "\\")
-        case 11:
-            return f"/proc/self/cwd/../{target}"
-        case 12:
-            return f"{home}/working/../{target}/"
-        case _:
-            return f"worlds/\\..\\..\\..\\{up}{target}"
+    return chance.choice(
+        [
+            f"{home}/{target}",
+            f"{home}/{target}",
+            f"{home}/working/../{target}/",
+            f"/proc/self/cwd/../{target}",
+            f"{up}{target}",
+            f"{up}{target}",
+            f"{up}{target}".replace("/", "\\"),
+            f"./{up.replace('/', '//')}./{target}",
+            f"worlds/../{up}{target}",
+            f"worlds/\\..\\..\\..\\{up}{target}",
+            f"chats/Mira/../../{up}{target}",
+            f".forklore/trash/../../{up}{target}",
+            f"../../{up}{target}",  # as seen from the trash
+            f"../../../{up}{target}",  # as seen from the folder of an operation
+        ]
+    )
 
 
 def text(chance: random.Random, home: str) -> str:

@@ -11,7 +11,10 @@ import argparse
 import json
 import multiprocessing
 import os
+import queue
 import random
+import re
+import shutil
 import signal
 import sys
 import time
@@ -31,14 +34,15 @@ from forklore.cli.main import program
 from forklore.errors import ForkloreError
 from tests.hostile.altering import Altering
 from tests.hostile.asking import Asked, ask, told_by
-from tests.hostile.crafting import BAIT, SECRET, WORKSPACE, Templates, World, make_templates, secret, world
+from tests.hostile.crafting import BAIT, SECRET, Templates, World, make_templates, secret, world
 from tests.hostile.enemies import NOT_OURS
-from tests.hostile.trees import Folder, Seen, differences, look, write_tree
+from tests.hostile.trees import Seen, differences, look, read_tree, write_tree
 
 EXIT_CODES = frozenset({0, 2, 3, 4, 5, 6, 7})
 """What a command may end with; 1 is a bug."""
-_SECONDS = 10.0
-_OWN_SECRET = secret("own-key").encode()
+_SECONDS = 3.0
+_MOST_BYTES = 2 << 30
+_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9]{6}-[0-9a-f]{4}")
 
 
 @dataclass(frozen=True)
@@ -111,50 +115,56 @@ class Fuzzer:
 
     def _ask(self, asked: Asked, outside: Seen, *, as_json: bool) -> Iterator[Failure]:
         inside = look(self._world.root)
-        with _alarm(_SECONDS):
-            try:
-                told = yield from self._answer(asked, as_json=as_json)
-            except Hung as hung:
-                yield Failure("hung", _place_of(hung), str(asked))
-                return
+        wrong: list[Failure] = []
+        try:
+            with alarm(_SECONDS):
+                told = self._told(asked, wrong) if asked.call else self._said(asked, wrong, as_json=as_json)
+        except Hung as hung:
+            yield Failure("hung", _place_of(hung), str(asked))
+            return
+        yield from wrong
         name = asked.words[0]
         if changed := self._outside_now(outside):
             yield Failure("outside changed", f"{name}: {changed[0]}", "; ".join(changed[:5]))
         now = look(self._world.root)
         wrote = differences(inside, now)
         if asked.reads_only and wrote:
-            yield Failure("wrote while reading", f"{name}: {_general(wrote[0])}", "; ".join(wrote[:5]))
-        not_ours = [each for each in wrote if each.partition(": ")[2] in NOT_OURS]
-        if not_ours:
+            recovered = any(".forklore/staging/" in each for each in wrote)
+            cause = "recovered an operation" if recovered else f"{name}: {_general(wrote[0])}"
+            yield Failure("wrote while reading", cause, "; ".join(wrote[:5]))
+        if not_ours := [each for each in wrote if each.partition(": ")[2] in NOT_OURS]:
             yield Failure("changed what is not ours", f"{name}: {not_ours[0]}", "; ".join(not_ours))
         yield from self._secrets(name, told, now)
 
-    def _answer(self, asked: Asked, *, as_json: bool) -> Iterator[Any]:
-        """Make the request and return everything that was told; yields what is wrong about the way it ended."""
-        if asked.call is not None:
-            try:
-                return told_by(asked.call(self._world.open()))
-            except (ForkloreError, OSError) as error:
-                return str(error)
-            except Exception as error:  # noqa: BLE001  # whatever it is, it is what we look for
-                yield Failure("bug", _place_of(error), f"{asked}: {error!r:.300}")
-                return ""
+    def _told(self, asked: Asked, wrong: list[Failure]) -> str:
+        """Make the request through the library and return everything that was told."""
+        assert asked.call is not None
+        try:
+            return told_by(asked.call(self._world.open()))
+        except (ForkloreError, OSError) as error:
+            return str(error)
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is what we look for
+            wrong.append(Failure("bug", _place_of(error), f"{asked}: {error!r:.300}"))
+            return ""
+
+    def _said(self, asked: Asked, wrong: list[Failure], *, as_json: bool) -> str:
+        """Make the request through the command line and return everything that was printed."""
         words = ["--data", str(self._world.root), *(["--json"] if as_json else []), *asked.words]
         ran = self._runner.invoke(program, words)
+        if isinstance(ran.exception, Hung):
+            raise ran.exception
         if ran.exception is not None and not isinstance(ran.exception, SystemExit):
-            if isinstance(ran.exception, Hung):
-                raise ran.exception
-            yield Failure("bug", _place_of(ran.exception), f"{asked}: {ran.exception!r:.300}")
+            wrong.append(Failure("bug", _place_of(ran.exception), f"{asked}: {ran.exception!r:.300}"))
         elif ran.exit_code not in EXIT_CODES:
-            last = _last_line(ran.stderr)
-            yield Failure("bug", f"exit {ran.exit_code}: {_told_place(ran.stderr)}", f"{asked}: {last:.300}")
+            cause = f"exit {ran.exit_code}: {_told_place(ran.stderr)}"
+            wrong.append(Failure("bug", cause, f"{asked}: {_last_line(ran.stderr):.300}"))
         elif as_json:
-            yield from _document(asked, ran.stdout, ran.exit_code)
+            wrong += _document(asked, ran.stdout, ran.exit_code)
         if asked.allows is not None and ran.exit_code == 0:
             place = self._world.root / asked.allows
             self._allowed.append(os.path.realpath(place))
             if not place.is_dir():
-                yield Failure("a file was allowed", asked.allows, str(asked))
+                wrong.append(Failure("a file was allowed", asked.allows, str(asked)))
         return ran.stdout + ran.stderr
 
     # --- what must hold -------------------------------------------------------------------------------------------
@@ -172,24 +182,23 @@ class Fuzzer:
         if SECRET in told and (found := next((each for each in hidden if each in told), None)):
             at = told.index(found)
             yield Failure("secret told", f"{name}: {found}", told[max(0, at - 150) : at + 100])
-        places = [("workspace", now), ("state", look(self._world.state)), ("cache", look(self._world.cache))]
-        for where, seen in places:
-            for path, entry in seen.items():
-                content = entry[-1]
-                if path == "secrets.json" and where == "workspace":
+        for where, seen in (("workspace", now), ("state", look(self._world.state)), ("cache", look(self._world.cache))):
+            for path, (*_, content) in seen.items():
+                if not isinstance(content, bytes) or SECRET.encode() not in content or path == "secrets.json":
                     continue
-                if isinstance(content, bytes) and SECRET.encode() in content:
-                    if found := next((each for each in hidden if each.encode() in content), None):
-                        yield Failure("secret kept", f"{name}: {found} in the {where}", path)
-                        return
+                if found := next((each for each in hidden if each.encode() in content), None):
+                    yield Failure("secret kept", f"{name}: {found} in the {where}", path)
+                    return
 
     def _hidden(self) -> list[str]:
         """Return the secrets of all files that the user has not allowed to be read."""
-        hidden = [secret("own-key")]
-        for path, node in BAIT.items():
-            if isinstance(node, bytes) and not self._is_allowed(self._world.home / path):
-                hidden += _secrets_in(node + path.encode())
-        return hidden
+        files = {path: node for path, node in BAIT.items() if isinstance(node, bytes)}
+        if self._allowed:
+            files = {path: node for path, node in files.items() if not self._is_allowed(self._world.home / path)}
+        return [
+            secret("own-key"),
+            *(each for path, node in files.items() for each in _secrets_in(node + path.encode())),
+        ]
 
 
 @cache
@@ -206,10 +215,10 @@ def _document(asked: Asked, out: str, code: int) -> Iterator[Failure]:
     except ValueError as error:
         yield Failure("not one document", asked.words[0], f"{asked}: {error}: {out:.200}")
         return
-    error = document.get("error") if isinstance(document, dict) else None
-    if error and not (error.get("code") and error.get("message") and error.get("action")):
-        yield Failure("an error without an action", str(error.get("code")), f"{asked}: {error}")
-    if code in (2, 4, 5, 6, 7) and not error:
+    told = document.get("error") if isinstance(document, dict) else None
+    if told and not (told.get("code") and told.get("message") and told.get("action")):
+        yield Failure("an error without an action", str(told.get("code")), f"{asked}: {told}")
+    if code in (2, 4, 5, 6, 7) and not told:
         yield Failure("no error told", asked.words[0], f"{asked}: exit {code}")
 
 
@@ -235,11 +244,11 @@ def _last_line(told: str) -> str:
 
 def _general(change: str) -> str:
     """Return a change without the ids in it."""
-    return "".join(each for each in change if not each.isdigit())[:60]
+    return _ID.sub("ID", change)[:60]
 
 
 @contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
+def alarm(seconds: float) -> Iterator[None]:
     """Raise ``Hung`` when the block takes longer; whoever else has set an alarm gets it back."""
     if not hasattr(signal, "setitimer"):
         yield
@@ -260,34 +269,86 @@ def _alarm(seconds: float) -> Iterator[None]:
 # --- many cases ---------------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def little_memory() -> Iterator[None]:
+    """Let this process have so much memory: what never ends must not take all there is."""
+    if sys.platform == "win32":
+        yield
+        return
+    import resource  # noqa: PLC0415  # not on Windows
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
 def run_cases(seeds: Iterable[int]) -> list[Case]:
     """Run some cases in a world of their own and return those that failed."""
-    with world() as made:
+    with world() as made, little_memory():
         fuzzer = Fuzzer(made, make_templates(made))
         return [case for seed in seeds if (case := fuzzer.run(seed)).failures]
 
 
-def _work(seeds: range, keep: Path | None, results: Any) -> None:
-    """Run cases and send each failed one, and now and then how many were run."""
-    with world() as made:
+def _work(seeds: range, keep: Path | None, results: Any, at: Any) -> None:
+    """Run cases and send each failed one, and now and then how many were run; *at* is the one that is running."""
+    done = 0
+    with world() as made, little_memory():
         fuzzer = Fuzzer(made, make_templates(made))
-        for number, seed in enumerate(seeds, 1):
+        for seed in seeds:
+            at.value = seed
             case = fuzzer.run(seed)
+            done += 1
             if case.failures:
                 results.put(case)
                 if keep is not None:
                     _keep(made, keep / f"case-{seed}", case)
-            if number % 100 == 0:
-                results.put(100)
-        results.put(len(seeds) % 100)
-    results.put(None)
+            if done == 100:
+                results.put(done)
+                done = 0
+    results.put(done)
+    at.value = -1
 
 
 def _keep(made: World, folder: Path, case: Case) -> None:
-    """Keep a failing workspace as it was before it was asked for anything, and what happened."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Keep a failing workspace as it is now, and what happened."""
+    shutil.rmtree(folder, ignore_errors=True)
+    write_tree(folder / "workspace", read_tree(made.root))
     (folder / "told.txt").write_text(f"{case}\n", encoding="utf-8", errors="backslashreplace")
-    os.system(f"cp -a '{made.root}' '{folder}/after' 2>/dev/null")  # noqa: S605  # a copy as it is, pipes included
+
+
+class Worker:
+    """A process that runs every *n*-th case; when it dies, that is a failure too, and another one goes on."""
+
+    def __init__(self, seeds: range, keep: Path | None, results: Any) -> None:
+        """Begin with the first of *seeds*."""
+        self._seeds, self._keep, self._results = seeds, keep, results
+        self._start()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._at = context.Value("q", self._seeds[0])
+        self._process = context.Process(target=_work, args=(self._seeds, self._keep, self._results, self._at))
+        self._process.start()
+
+    def died(self) -> Iterator[Case]:
+        """Yield the case that was its end, if it is dead, and go on after it."""
+        if self._process.is_alive() or self._at.value < 0:
+            return
+        seed = self._at.value
+        yield Case(seed, failures=[Failure("died", f"exit code {self._process.exitcode}", "")])
+        self._seeds = self._seeds[self._seeds.index(seed) + 1 :]
+        if self._seeds:
+            self._start()
+        else:
+            self._at.value = -1
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all its cases were run."""
+        return not self._process.is_alive() and self._at.value < 0
 
 
 def main() -> int:
@@ -299,28 +360,27 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="keep every failing workspace in this folder")
     parser.add_argument("--all", action="store_true", help="tell every failing case, not only the first of a cause")
     given = parser.parse_args()
-    context = multiprocessing.get_context("spawn")
-    results: Any = context.Queue()
-    last = given.first + given.cases
-    begun = time.monotonic()
+    results: Any = multiprocessing.get_context("spawn").Queue()
+    last, begun = given.first + given.cases, time.monotonic()
     workers = [
-        context.Process(target=_work, args=(range(given.first + n, last, given.processes), given.keep, results))
-        for n in range(given.processes)
+        Worker(range(given.first + number, last, given.processes), given.keep, results)
+        for number in range(given.processes)
     ]
-    for worker in workers:
-        worker.start()
-    failed, done, running = [], 0, len(workers)
-    while running:
-        match results.get():
-            case None:
-                running -= 1
-            case int(count):
-                done += count
-                print(f"\r{done} cases, {done / (time.monotonic() - begun):.0f} a second", end="", file=sys.stderr)  # noqa: T201
-            case case:
-                failed.append(case)
-    for worker in workers:
-        worker.join()
+    failed: list[Case] = []
+    done = 0
+    while True:
+        try:
+            match results.get(timeout=1):
+                case int(count):
+                    done += count
+                    rate = done / (time.monotonic() - begun)
+                    print(f"\r{done} cases, {rate:.0f} a second, {len(failed)} failed", end="", file=sys.stderr)  # noqa: T201
+                case case:
+                    failed.append(case)
+        except queue.Empty:
+            failed += [case for worker in workers for case in worker.died()]
+            if all(worker.is_done for worker in workers):
+                break
     print(file=sys.stderr)  # noqa: T201
     print(report(failed, done, time.monotonic() - begun, tell_all=given.all))  # noqa: T201
     return 1 if failed else 0
@@ -341,6 +401,3 @@ def report(failed: list[Case], done: int, seconds: float, *, tell_all: bool) -> 
 
 if __name__ == "__main__":
     sys.exit(main())
-
-
-__all__ = ["WORKSPACE", "Case", "Folder", "Fuzzer", "run_cases", "write_tree"]

@@ -128,9 +128,7 @@ def differences(before: Seen, after: Seen) -> list[str]:
     return more + less + [f"changed: {path}" for path in both if before[path] != after[path]]
 
 
-def _entries(
-    folder: str, path: str, besides: frozenset[str] = frozenset()
-) -> Iterator[tuple[str, os.DirEntry[str]]]:
+def _entries(folder: str, path: str, besides: frozenset[str] = frozenset()) -> Iterator[tuple[str, os.DirEntry[str]]]:
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda each: each.name):
             name = f"{path}/{entry.name}" if path else entry.name
