@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
@@ -21,6 +22,7 @@ _PATHS = frozenset(
 )
 """The names of members that become a path somewhere."""
 _MOST_SHOWN = 120
+_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9]{6}-[0-9a-f]{4}")
 
 LINK_PLACES = (
     ".forklore",
@@ -92,6 +94,9 @@ class Altering:
         self.chance, self.home, self.template = chance, home, template
         self.tree: Tree = dict(template.tree)
         self.altered: list[str] = []
+        """What was altered, in words."""
+        self.kinds: set[str] = set()
+        """The same without what differs from case to case."""
 
     def alter(self) -> None:
         """Alter one thing."""
@@ -105,7 +110,8 @@ class Altering:
         ]
         self.chance.choices([way for _, way in ways], [weight for weight, _ in ways])[0]()
 
-    def _say(self, what: str) -> None:
+    def _say(self, what: str, path: str, how: str) -> None:
+        self.kinds.add(f"{how} {_general(path)}")
         self.altered.append(what if len(what) <= _MOST_SHOWN else f"{what[:_MOST_SHOWN]}…")
 
     # --- documents ------------------------------------------------------------------------------------------------
@@ -177,17 +183,17 @@ class Altering:
         parent = _at(document, place[:-1]) if place else None
         if drawn > 0.94 and isinstance(parent, dict):
             del parent[place[-1]]
-            self._say(f"{where} is missing")
+            self._say(f"{where} is missing", path, "field of")
         elif drawn > 0.9 and isinstance(parent, dict):
             parent[self.chance.choice(["path", "staged", "item", "beside", "format", "mac", "extra", "__proto__"])] = (
                 new
             )
-            self._say(f"{where} has a member more: {new!r}")
+            self._say(f"{where} has a member more: {new!r}", path, "field of")
         elif drawn > 0.86 and isinstance(parent, dict):
-            self._say(f"{where} is there twice: {new!r}")
+            self._say(f"{where} is there twice: {new!r}", path, "field of")
             return _put(document, place[:-1], _twice(parent, str(place[-1]), new, first=drawn > 0.88))
         else:
-            self._say(f"{where} = {new!r}")
+            self._say(f"{where} = {new!r}", path, "field of")
             return _put(document, place, new)
         return encode(document)
 
@@ -227,7 +233,7 @@ class Altering:
         if "commit" in document and self.chance.random() < 0.3:
             document["commit"] = self.chance.randrange(-1, len(changes))
             said.append("commit")
-        self._say(f"{path}: changes.{number} aims with {', '.join(said)} at {change[member]!r}")
+        self._say(f"{path}: changes.{number} aims with {', '.join(said)} at {change[member]!r}", path, "path of")
         self._write(path, encode(document))
 
     def _through_a_link(self, target: str) -> str:
@@ -277,7 +283,7 @@ class Altering:
             target = "/".join([*[".."] * path.count("/"), "worlds/link.json"])
         self._clear(path)
         self.tree[path] = Link(target)
-        self._say(f"{path} -> {target}")
+        self._say(f"{path} -> {target}", path, "link at")
 
     def _clear(self, path: str) -> None:
         """Take away what stands at *path*, below it, or in the way to it."""
@@ -312,7 +318,7 @@ class Altering:
             del self.tree[path]
         else:
             self.tree[path] = node
-        self._say(f"{path} {how}")
+        self._say(f"{path} {how}", path, how)
 
     def _add_a_file(self) -> None:
         """Add what is not there yet: a copied journal, an operation under another name, odd names in the trash."""
@@ -321,35 +327,35 @@ class Altering:
                 name = self._file_name()
                 for path in [each for each in self.tree if each.startswith(f"{self.template.staging}/")]:
                     self.tree[f".forklore/staging/{name}/{path.rpartition('/')[2]}"] = self.tree[path]
-                self._say(f"the journal is there once more, as {name!r}")
+                self._say(f"the journal is there once more, as {name!r}", self.template.journal, "copy of")
             case 1:
                 name = self._file_name()
                 source = self.chance.choice(operations_of(self.tree) or [""])
                 self.tree[f".forklore/operations/{name}.json"] = self.tree.get(source, b"{}")
-                self._say(f"{source} is there once more, as {name!r}")
+                self._say(f"{source} is there once more, as {name!r}", source, "copy of")
             case 2:
                 name = self._file_name()
                 self.tree[f".forklore/trash/{name}"] = self._draw(
                     b"x", Pipe(), Folder(), Link(f"{self.home}/diary.txt")
                 )
-                self._say(f"the trash holds {name!r}")
+                self._say(f"the trash holds {name!r}", ".forklore/trash", "name in")
             case 3:
                 place = self.chance.choice([".forklore/lock", ".forklore/access.json", ".forklore/operations/x.json"])
                 self._clear(place)
                 self.tree[place] = self._draw(Pipe(), Folder(), b"9" * 5000, b"")
-                self._say(f"{place} is {type(self.tree[place]).__name__}")
+                self._say(f"{place} is {type(self.tree[place]).__name__}", place, "another")
             case 4:
                 name = self._file_name()
                 self.tree[f".forklore/staging/{name}/elsewhere.json"] = encode([self._path_out() for _ in range(3)])
                 self.tree[f".forklore/staging/{name}/0"] = b"staged"
-                self._say(f"an operation without a journal, {name!r}, has files elsewhere")
+                self._say(f"an operation without a journal, {name!r}, has files elsewhere", "elsewhere.json", "another")
             case _:
                 name = self._file_name()
                 place = self.chance.choice(
                     ["chats/Mira/{}.jsonl", "worlds/{}.json", "groups/{}.json", "chats/{}/x.jsonl"]
                 )
                 self.tree[place.format(name)] = self._draw(b"{}", b"", Pipe(), self.tree.get("worlds/Lore.json", b""))
-                self._say(f"{place.format(name)} is there")
+                self._say(f"{place.format(name)} is there", place, "another")
 
     def _draw(self, *nodes: Node) -> Node:
         return self.chance.choice(nodes)
@@ -383,7 +389,12 @@ class Altering:
         path = self.chance.choice(paths)
         name = self._file_name() + ("" if self.chance.random() < 0.5 else ".json")
         self.tree[f"{path.rpartition('/')[0]}/{name}"] = self.tree.pop(path)
-        self._say(f"{path} is called {name!r}")
+        self._say(f"{path} is called {name!r}", path, "name of")
+
+
+def _general(path: str) -> str:
+    """Return a path without the ids in it."""
+    return _ID.sub("ID", path) if not path.startswith(".forklore/trash/") else ".forklore/trash/ID"
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 
 from tests.edges.running import Ran, run
 from tests.hostile.crafting import SECRET, Template, Templates, World, make_templates, world
-from tests.hostile.trees import Link, Node, Seen, Tree, differences, look, read_tree, write_tree
+from tests.hostile.trees import Folder, Link, Node, Seen, Tree, differences, look, read_tree, write_tree
 
 
 @dataclass
@@ -22,6 +22,7 @@ class Hostile:
     templates: Templates
     outside: Seen = field(default_factory=dict)
     inside: Seen = field(default_factory=dict)
+    laid: Tree = field(default_factory=dict)
 
     @property
     def root(self) -> Path:
@@ -47,7 +48,7 @@ class Hostile:
             if node is not None:
                 tree[path] = node
         self.world.lay(tree, self.templates.state if own else {})
-        self.outside, self.inside = self.world.outside(), look(self.root)
+        self.outside, self.inside, self.laid = self.world.outside(), look(self.root), self.tree()
 
     def lay_outside(self, tree: Tree) -> None:
         """Write more into the home folder."""
@@ -71,6 +72,13 @@ class Hostile:
         """Return what has changed in the workspace since it was written."""
         return differences(self.inside, look(self.root))
 
+    def assert_unchanged(self) -> None:
+        """Every file of the workspace is as it was; a lock may have been taken and folders of ours may be there."""
+        now = self.tree()
+        files = {path: node for path, node in now.items() if node != Folder() and path != ".forklore/lock"}
+        before = {path: node for path, node in self.laid.items() if node != Folder() and path != ".forklore/lock"}
+        assert files == before
+
     def assert_nothing_leaked(self, *told: Ran) -> None:
         """Nothing outside has changed, and nothing that stands there was told or kept anywhere."""
         assert self.outside_changes() == []
@@ -85,7 +93,14 @@ class Hostile:
         """The request is refused with *code*, and nothing at all has changed or leaked."""
         assert (ran.code, ran.error["code"]) == (7, code)
         assert ran.error["action"]
-        assert self.inside_changes() == []
+        self.assert_unchanged()
+        self.assert_nothing_leaked(ran)
+
+    def assert_told(self, ran: Ran, code: str) -> None:
+        """The request is refused, *code* is among the reasons, and nothing at all has changed or leaked."""
+        assert ran.code in (3, 7)
+        assert code in ran.out
+        self.assert_unchanged()
         self.assert_nothing_leaked(ran)
 
 

