@@ -91,14 +91,15 @@ class Hostile:
 
     def assert_refused(self, ran: Ran, code: str) -> None:
         """The request is refused with *code*, and nothing at all has changed or leaked."""
-        assert (ran.code, ran.error["code"]) == (7, code)
+        assert ran.code == 7, ran.out
+        assert ran.error["code"] == code
         assert ran.error["action"]
         self.assert_unchanged()
         self.assert_nothing_leaked(ran)
 
     def assert_told(self, ran: Ran, code: str) -> None:
         """The request is refused, *code* is among the reasons, and nothing at all has changed or leaked."""
-        assert ran.code in (3, 7)
+        assert ran.code in (3, 7), ran.out
         assert code in ran.out
         self.assert_unchanged()
         self.assert_nothing_leaked(ran)
