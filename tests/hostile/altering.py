@@ -268,7 +268,7 @@ class Altering:
         )
         drawn = self.chance.random()
         if drawn < 0.1:
-            target = self.chance.choice(["/dev/null", "/dev/zero", path, ".", "..", "/", "nowhere", "/proc/self/fd/0"])
+            target = self.chance.choice([path, ".", "..", "nowhere", "../../..", "/proc/self/cwd"])
         elif drawn < 0.2:
             target = (
                 f"{self.home}/{self.chance.choice(['missing', '.config/autostart/evil.desktop', 'Documents/new.json'])}"

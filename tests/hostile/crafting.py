@@ -25,6 +25,7 @@ from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat, recap_story
 from forklore.testing.stories import write_workspace
 from tests.crash.disks import Fault, PowerLoss, faulty
+from tests.hostile.caging import caged
 from tests.hostile.trees import Folder, Link, Seen, Tree, clear, look, read_tree, write_tree
 
 NAME, BOOK, GROUP_NAME, GROUP_BOOK = "Tale", "Lore", "Round", "Round lore"
@@ -32,6 +33,8 @@ CHAT, GROUP_CHAT, NATIVE, BUSY = f"Mira/{NAME}", f"group:17/{GROUP_NAME}", "Mira
 CHECKPOINT, BRANCH = "Mira/Kept", "Mira/Tale - Branch #1"
 QUEUED = str(stories.operation(1)["id"])
 
+CAGE = "/".join("abcdefghijklmnopqrstuvwx")
+"""How deep the home folder lies: no path that climbs, in any template or test, climbs so high."""
 WORKSPACE = "SillyTavern/data/default-user"
 """Where the workspace lies in the home folder."""
 UP = "../" * (WORKSPACE.count("/") + 1)
@@ -101,7 +104,7 @@ class World:
     @property
     def home(self) -> Path:
         """Everything in here but the workspace is outside."""
-        return self.base / "home"
+        return self.base / CAGE / "home"
 
     @property
     def root(self) -> Path:
@@ -134,7 +137,7 @@ class World:
 
     def outside(self) -> Seen:
         """Return everything outside of workspace, state and cache as it is now."""
-        return look(self.base, frozenset({f"home/{WORKSPACE}", "state", "cache"}))
+        return look(self.base, frozenset({f"{CAGE}/home/{WORKSPACE}", "state", "cache"}))
 
     def open(self, **options: Any) -> Forklore:
         """Open the workspace on a disk that does not wait."""
@@ -143,15 +146,17 @@ class World:
 
 @contextmanager
 def world(base: Path | None = None) -> Iterator[World]:
-    """Give a world of its own, in memory where that can be; whatever follows a home, a state or a cache finds it."""
-    kept = base is not None
+    """Give a world of its own, which nothing leaves; whatever looks for a home, a state or a cache finds it.
+
+    It lies in the empty folder *base*, which stays, or in one of its own.
+    """
     if base is None:
-        memory = Path("/dev/shm")
-        place = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
-        base = Path(tempfile.mkdtemp(prefix="forklore-hostile-", dir=place))
+        with folder_in_memory() as folder, world(folder) as made:
+            yield made
+        return
     made = World(base.resolve())
     before = Path.cwd()
-    with pytest.MonkeyPatch.context() as environment:
+    with caged(made.base), pytest.MonkeyPatch.context() as environment:
         made.lay_bait()
         made.state.mkdir(exist_ok=True)
         made.cache.mkdir(exist_ok=True)
@@ -165,8 +170,18 @@ def world(base: Path | None = None) -> Iterator[World]:
             yield made
         finally:
             os.chdir(before)
-            if not kept:
-                shutil.rmtree(made.base, ignore_errors=True)
+
+
+@contextmanager
+def folder_in_memory() -> Iterator[Path]:
+    """Give a folder that goes at the end; in memory where that can be."""
+    memory = Path("/dev/shm")
+    place = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
+    folder = Path(tempfile.mkdtemp(prefix="forklore-hostile-", dir=place))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 # --- a real history -----------------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -34,7 +34,8 @@ from forklore.cli.main import program
 from forklore.errors import ForkloreError
 from tests.hostile.altering import Altering
 from tests.hostile.asking import Asked, ask, told_by
-from tests.hostile.crafting import BAIT, SECRET, Templates, World, make_templates, secret, world
+from tests.hostile.caging import Escaped, lock_in
+from tests.hostile.crafting import BAIT, SECRET, Templates, World, folder_in_memory, make_templates, secret, world
 from tests.hostile.enemies import NOT_OURS
 from tests.hostile.trees import Seen, differences, look, read_tree, write_tree
 
@@ -111,7 +112,7 @@ class Fuzzer:
             case.failures += [each for each in failures if each.kind not in self._besides]
             if case.failures:
                 break  # what follows would be about a workspace that is lost already
-        if any(failure.kind == "outside changed" for failure in case.failures):
+        if any(failure.kind in ("outside changed", "led out", "hung") for failure in case.failures):
             self._world.lay_bait()
         return case
 
@@ -123,6 +124,9 @@ class Fuzzer:
                 told = self._told(asked, wrong) if asked.call else self._said(asked, wrong, as_json=as_json)
         except Hung as hung:
             yield Failure("hung", _place_of(hung), str(asked))
+            return
+        except Escaped as escaped:
+            yield Failure("led out", self._kinds, f"{asked}: {escaped} ({_place_of(escaped)})")
             return
         yield from wrong
         name = asked.words[0]
@@ -287,26 +291,20 @@ def little_memory() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def run_cases(seeds: Iterable[int]) -> list[Case]:
-    """Run some cases in a world of their own and return those that failed."""
-    with world() as made, little_memory():
-        fuzzer = Fuzzer(made, make_templates(made))
-        return [case for seed in seeds if (case := fuzzer.run(seed)).failures]
-
-
-def _work(seeds: range, given: argparse.Namespace, results: Any, at: Any) -> None:
+def _work(base: Path, seeds: range, given: Given, results: Any, at: Any) -> None:
     """Run cases and send each failed one, and now and then how many were run; *at* is the one that is running."""
     done = 0
-    with world() as made, little_memory():
-        fuzzer = Fuzzer(made, make_templates(made), frozenset(given.besides))
+    with world(base) as made, little_memory():
+        lock_in(base)
+        fuzzer = Fuzzer(made, make_templates(made), given.besides)
         for seed in seeds:
             at.value = seed
             case = fuzzer.run(seed)
             done += 1
             if case.failures:
+                if given.keep:
+                    _keep(made, base / "kept" / f"case-{seed}", case)
                 results.put(case)
-                if given.keep is not None:
-                    _keep(made, given.keep / f"case-{seed}", case)
             if done == 100:
                 results.put(done)
                 done = 0
@@ -324,15 +322,16 @@ def _keep(made: World, folder: Path, case: Case) -> None:
 class Worker:
     """A process that runs every *n*-th case; when it dies, that is a failure too, and another one goes on."""
 
-    def __init__(self, seeds: range, given: argparse.Namespace, results: Any) -> None:
-        """Begin with the first of *seeds*."""
-        self._seeds, self._given, self._results = seeds, given, results
+    def __init__(self, base: Path, seeds: range, given: Given, results: Any) -> None:
+        """Begin with the first of *seeds*, in the empty folder *base*."""
+        self._base, self._seeds, self._given, self._results = base, seeds, given, results
         self._start()
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._at = context.Value("q", self._seeds[0])
-        self._process = context.Process(target=_work, args=(self._seeds, self._given, self._results, self._at))
+        arguments = (self._base, self._seeds, self._given, self._results, self._at)
+        self._process = context.Process(target=_work, args=arguments)
         self._process.start()
 
     def died(self) -> Iterator[Case]:
@@ -353,6 +352,45 @@ class Worker:
         return not self._process.is_alive() and self._at.value < 0
 
 
+@dataclass(frozen=True)
+class Given:
+    """How cases are to be run."""
+
+    besides: frozenset[str] = frozenset()
+    """The kinds of failures that do not count."""
+    keep: Path | None = None
+    """Where failing workspaces are kept."""
+
+
+def run_cases(first: int, cases: int, processes: int = 1, given: Given | None = None) -> list[Case]:
+    """Run cases in processes that can do no harm, and return those that failed."""
+    given = given or Given()
+    results: Any = multiprocessing.get_context("spawn").Queue()
+    begun, done = time.monotonic(), 0
+    failed: list[Case] = []
+    with ExitStack() as stack:
+        bases = [stack.enter_context(folder_in_memory()) for _ in range(processes)]
+        workers = [
+            Worker(base, range(first + number, first + cases, processes), given, results)
+            for number, base in enumerate(bases)
+        ]
+        while not all(worker.is_done for worker in workers) or not results.empty():
+            try:
+                match results.get(timeout=1):
+                    case int(count):
+                        done += count
+                        told = f"{done} cases, {done / (time.monotonic() - begun):.0f} a second, {len(failed)} failed"
+                        print(f"\r{told}", end="", file=sys.stderr)  # noqa: T201
+                    case case:
+                        failed.append(case)
+            except queue.Empty:
+                failed += [case for worker in workers for case in worker.died()]
+        for base in bases:
+            if given.keep is not None and (base / "kept").is_dir():
+                shutil.copytree(base / "kept", given.keep, symlinks=True, dirs_exist_ok=True)
+    return sorted(failed, key=lambda case: case.seed)
+
+
 def main() -> int:
     """Run many cases and tell what failed, by its cause."""
     parser = argparse.ArgumentParser(prog="python -m tests.hostile.fuzzing", description=__doc__)
@@ -362,35 +400,16 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="keep every failing workspace in this folder")
     parser.add_argument("--besides", action="append", default=[], help="a kind of failure that does not count")
     parser.add_argument("--all", action="store_true", help="tell every failing case, not only the first of a cause")
-    given = parser.parse_args()
-    results: Any = multiprocessing.get_context("spawn").Queue()
-    last, begun = given.first + given.cases, time.monotonic()
-    workers = [
-        Worker(range(given.first + number, last, given.processes), given, results) for number in range(given.processes)
-    ]
-    failed: list[Case] = []
-    done = 0
-    while True:
-        try:
-            match results.get(timeout=1):
-                case int(count):
-                    done += count
-                    rate = done / (time.monotonic() - begun)
-                    print(f"\r{done} cases, {rate:.0f} a second, {len(failed)} failed", end="", file=sys.stderr)  # noqa: T201
-                case case:
-                    failed.append(case)
-        except queue.Empty:
-            failed += [case for worker in workers for case in worker.died()]
-            if all(worker.is_done for worker in workers):
-                break
+    asked = parser.parse_args()
+    begun = time.monotonic()
+    failed = run_cases(asked.first, asked.cases, asked.processes, Given(frozenset(asked.besides), asked.keep))
     print(file=sys.stderr)  # noqa: T201
-    print(report(failed, done, time.monotonic() - begun, tell_all=given.all))  # noqa: T201
+    print(report(failed, asked.cases, time.monotonic() - begun, tell_all=asked.all))  # noqa: T201
     return 1 if failed else 0
 
 
 def report(failed: list[Case], done: int, seconds: float, *, tell_all: bool) -> str:
     """Return what failed, the most frequent cause first, each with its first case."""
-    failed.sort(key=lambda case: case.seed)
     causes = Counter((failure.kind, failure.cause) for case in failed for failure in case.failures)
     lines = [f"{done} cases in {seconds:.0f} s, {done / seconds:.0f} a second; {len(failed)} failed"]
     for (kind, cause), count in causes.most_common():

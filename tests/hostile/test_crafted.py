@@ -63,7 +63,7 @@ WAYS_OUT = {
     "up": f"{UP}diary.json",
     "up from a folder of ours": f"worlds/../{UP}diary.json",
     "up in the middle, and back": f"worlds/../../{WORKSPACE.rpartition('/')[2]}/worlds/x.json",
-    "up and nowhere": f"chats/Mira/../../../{'../' * 20}x.json",
+    "up and nowhere": f"chats/Mira/../../../{'../' * 12}x.json",
     "backslashes": f"worlds\\..\\{UP}x.json".replace("/", "\\"),
     "drive": "C:\\Users\\x.json",
     "drive without a root": "C:x.json",
