@@ -25,7 +25,7 @@ from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat, recap_story
 from forklore.testing.stories import write_workspace
 from tests.crash.disks import Fault, PowerLoss, faulty
-from tests.hostile.caging import caged
+from tests.hostile.caging import caged, trusted
 from tests.hostile.trees import Folder, Link, Seen, Tree, clear, look, read_tree, write_tree
 
 NAME, BOOK, GROUP_NAME, GROUP_BOOK = "Tale", "Lore", "Round", "Round lore"
@@ -123,10 +123,11 @@ class World:
 
     def lay(self, tree: Mapping[str, Any], state: Mapping[str, Any] | None = None) -> Path:
         """Write the workspace *tree* and the *state* folder anew, with an empty cache; return the workspace."""
-        for folder, content in ((self.root, tree), (self.state, state or {}), (self.cache, {})):
-            clear(folder)
-            write_tree(folder, content)
-        self.state.chmod(0o700)
+        with trusted():
+            for folder, content in ((self.root, tree), (self.state, state or {}), (self.cache, {})):
+                clear(folder)
+                write_tree(folder, content)
+            self.state.chmod(0o700)
         return self.root
 
     def lay_bait(self) -> None:
@@ -136,8 +137,13 @@ class World:
         self.root.mkdir(parents=True)
 
     def outside(self) -> Seen:
-        """Return everything outside of workspace, state and cache as it is now."""
-        return look(self.base, frozenset({f"{CAGE}/home/{WORKSPACE}", "state", "cache"}))
+        """Return everything outside of workspace, state and cache as it is now; of the way there only the times."""
+        seen = look(self.home, frozenset({WORKSPACE}))
+        folder = self.home
+        while folder != self.base:
+            folder = folder.parent
+            seen[f"{folder}/"] = (os.stat(folder).st_mtime_ns,)
+        return seen
 
     def open(self, **options: Any) -> Forklore:
         """Open the workspace on a disk that does not wait."""

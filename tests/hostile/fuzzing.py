@@ -90,6 +90,7 @@ class Fuzzer:
         self._runner = CliRunner()
         self._allowed: list[str] = []
         self._kinds = ""
+        self._inside: Seen = {}
 
     def run(self, seed: int) -> Case:
         """Run the case number *seed*; the workspace stays as it is afterwards."""
@@ -105,7 +106,7 @@ class Fuzzer:
         requests = [ask(chance, altering) for _ in range(chance.choice([1, 2, 3]))]
         self._allowed, self._kinds = [], ", ".join(sorted(altering.kinds))
         self._world.lay(altering.tree, state)
-        outside = self._world.outside()
+        outside, self._inside = self._world.outside(), look(self._world.root)
         for asked in requests:
             case.asked.append(str(asked))
             failures = self._ask(asked, outside, as_json=chance.random() < 0.7)
@@ -117,7 +118,6 @@ class Fuzzer:
         return case
 
     def _ask(self, asked: Asked, outside: Seen, *, as_json: bool) -> Iterator[Failure]:
-        inside = look(self._world.root)
         wrong: list[Failure] = []
         try:
             with alarm(_SECONDS):
@@ -133,7 +133,7 @@ class Fuzzer:
         if changed := self._outside_now(outside):
             yield Failure("outside changed", self._kinds, "; ".join(changed[:5]))
         now = look(self._world.root)
-        wrote = differences(inside, now)
+        wrote, self._inside = differences(self._inside, now), now
         if asked.reads_only and wrote:
             recovered = any(".forklore/staging/" in each for each in wrote)
             cause = "recovered an operation" if recovered else f"{name}: {_general(wrote[0])}"
@@ -181,7 +181,7 @@ class Fuzzer:
 
     def _outside_now(self, before: Seen) -> list[str]:
         changed = differences(before, self._world.outside())
-        return [each for each in changed if not self._is_allowed(self._world.base / each.partition(": ")[2])]
+        return [each for each in changed if not self._is_allowed(self._world.home / each.partition(": ")[2])]
 
     def _secrets(self, told: str, now: Seen) -> Iterator[Failure]:
         hidden = self._hidden()

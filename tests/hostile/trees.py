@@ -34,6 +34,8 @@ Tree = dict[str, Node]
 Seen = dict[str, tuple[object, ...]]
 """What lies below a folder as it is found on the disk: kind, numbers, times and content of each entry."""
 
+_MOST = 1 << 24
+
 HAS_LINKS = hasattr(os, "symlink") and os.name == "posix"
 
 
@@ -140,5 +142,8 @@ def _entries(folder: str, path: str, besides: frozenset[str] = frozenset()) -> I
 
 
 def _content(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(descriptor, _MOST)
+    finally:
+        os.close(descriptor)
