@@ -331,7 +331,7 @@ class Worker:
         context = multiprocessing.get_context("spawn")
         self._at = context.Value("q", self._seeds[0])
         arguments = (self._base, self._seeds, self._given, self._results, self._at)
-        self._process = context.Process(target=_work, args=arguments)
+        self._process = context.Process(target=_work, args=arguments, daemon=True)
         self._process.start()
 
     def died(self) -> Iterator[Case]:
@@ -401,6 +401,7 @@ def main() -> int:
     parser.add_argument("--besides", action="append", default=[], help="a kind of failure that does not count")
     parser.add_argument("--all", action="store_true", help="tell every failing case, not only the first of a cause")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(143))  # so that processes and folders go with us
     begun = time.monotonic()
     failed = run_cases(asked.first, asked.cases, asked.processes, Given(frozenset(asked.besides), asked.keep))
     print(file=sys.stderr)  # noqa: T201
