@@ -17,7 +17,7 @@ from forklore.disk.lock import workspace_lock
 from forklore.disk.operation_log import Unread
 from forklore.disk.places import ALLOW
 from forklore.disk.transaction import Unfinished
-from forklore.errors import BadRequest, FormatNewer, LinkOutside, OperationForeign, PathOutside
+from forklore.errors import BadRequest, ForkloreError, FormatNewer, LinkOutside, OperationForeign, PathOutside
 from forklore.model.finding import Finding, Located, Severity
 from forklore.model.stored import SETTINGS, STAGING
 
@@ -49,11 +49,12 @@ class FolderFinding(NamedTuple):
 
 _OPERATION, _LOG, _SETTINGS, _FOLDER_LINK, _FILE_LINK = "operation", "log", "settings", "linked folder", "linked file"
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
+_OURS = "OPERATION_LEFTOVER"
 
 FOLDER_FINDINGS: tuple[FolderFinding, ...] = (
     FolderFinding(
         _OPERATION,
-        "OPERATION_LEFTOVER",
+        _OURS,
         _WARNING,
         "An operation was interrupted, or is running",
         "It is finished or taken back by the next operation, or by --fix",
@@ -135,6 +136,9 @@ FOLDER_FINDINGS: tuple[FolderFinding, ...] = (
 )
 """Everything that is told of a folder, each once."""
 
+_FAULTS: dict[str, type[ForkloreError]] = {
+    each.code: each for each in (PathOutside, LinkOutside, FormatNewer, OperationForeign)
+}
 _BY_CODE = {(each.of, each.code): each for each in FOLDER_FINDINGS}
 
 
@@ -150,7 +154,7 @@ def folder_findings(means: Means) -> Iterator[Located]:
 
 
 def _unfinished(operation: Unfinished) -> Located:
-    finding = _BY_CODE.get((_OPERATION, operation.code or "OPERATION_LEFTOVER"))
+    finding = _BY_CODE.get((_OPERATION, operation.code or _OURS))
     if finding is None:  # a link where Forklore never makes one
         finding = _BY_CODE[_OPERATION, PathOutside.code]._replace(code=operation.code)
     can_be_finished = operation.journal is not None or operation.code != OperationForeign.code
@@ -160,7 +164,7 @@ def _unfinished(operation: Unfinished) -> Located:
 def log_findings(unread: Sequence[Unread]) -> Iterator[Located]:
     """Yield what is to be told of files in the log that are no operations."""
     for file in unread:
-        yield _BY_CODE[_LOG, file.code].at(file.path, file.reason)
+        yield _BY_CODE[_LOG, file.fault.code].at(file.path, file.fault.message)
 
 
 def _settings(means: Means) -> Iterator[Located]:
@@ -181,11 +185,18 @@ def _links(means: Means) -> Iterator[Located]:
 
 
 def find_in_folder(where: str, code: str, means: Means) -> Located | None:
-    """Return the finding about the folder that is meant: by its path, or by the id of its operation."""
+    """Return the finding about the folder that is meant: by its path, or by the id of its operation.
+
+    Whatever is wrong with an unfinished operation, it can be asked for as one that is not ours.
+    """
     if code not in {each.code for each in FOLDER_FINDINGS}:
         return None
     paths = (where, f"{STAGING}/{where}")
-    return next((each for each in folder_findings(means) if each.finding.code == code and each.path in paths), None)
+    found = [each for each in folder_findings(means) if each.path in paths]
+    fits = [each for each in found if each.finding.code == code]
+    if not fits and code == OperationForeign.code:
+        fits = [each for each in found if each.finding.code != _OURS and (each.path or "").startswith(f"{STAGING}/")]
+    return fits[0] if fits else None
 
 
 def repair_folder(located: Located, means: Means, *, repair: str | None = None) -> Repairs:
@@ -194,6 +205,10 @@ def repair_folder(located: Located, means: Means, *, repair: str | None = None) 
     offered = tuple(RepairOffered(name, FOLDER_REPAIRS[name], ()) for name in finding.repairs)
     if repair is None:
         return Repairs(where, finding, offered)
+    if repair == "finish" and repair not in finding.repairs and finding.code in _FAULTS:
+        raise _FAULTS[finding.code](
+            finding.details or finding.message, action=f"{finding.action}. Nothing was changed."
+        )
     if repair not in finding.repairs:
         shown = ", ".join(finding.repairs) or "none"
         raise BadRequest(f"{repair!r} is no repair of {finding.code} here; there are: {shown}.")

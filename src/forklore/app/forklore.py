@@ -468,6 +468,8 @@ class Forklore:
 
         With *leave_parent* what points to a fork stays: SillyTavern's page has the parent open and takes it out itself.
         """
+        if operation is not None:
+            self._transactions.log.refuse_unread(operation)
         _to_undo(operation, list(self._transactions.log))  # without such an operation nothing is even locked
         from forklore.app.undoing import undo_plan
 

@@ -87,6 +87,7 @@ def _resolve(wanted: str, means: Means) -> TrashItem:
         shown = "".join(f"\n  {each.item}" for each in found[:20])
         raise BadRequest(f"{wanted!r} fits {len(found)} items:{shown}", action="Give the whole id of the item.")
     if found[0].path is None:
+        means.transactions.log.refuse_unread(found[0].item.partition("/")[0])
         raise ItemNotFound(
             f"Where {found[0].item!r} came from is not known.", action=f"Copy it by hand out of {TRASH}."
         )

@@ -31,8 +31,7 @@ from forklore.model.stored import FOLDER, HIDDEN_SUFFIX, STAGING, hidden_prefix
 
 _JOURNAL = "journal.json"
 _ELSEWHERE = "elsewhere.json"
-FORMAT = 2
-"""1 had no signature."""
+FORMAT = 1
 
 Journal = dict[str, Any]
 """What an operation is about to do, taken apart and found in order."""
@@ -137,11 +136,13 @@ class OperationFolder:
             raise JournalUnreadable(str(error)) from error
 
     def _journal(self, stored: Mapping[str, Any]) -> Journal:
+        if stored.get("id") != self.id:
+            raise Unreadable("it has the id of another operation")
         changes = list_of(stored.get("changes"), lambda change: journalled_change_of(change, self.id))
         commit, undoes = number_of(stored.get("commit"), "the commit"), stored.get("undoes")
         journal: Journal = {
             "format": FORMAT,
-            "id": text_of(stored.get("id"), "the id"),
+            "id": self.id,
             "kind": text_of(stored.get("kind"), "the kind"),
             "chat": text_of(stored.get("chat"), "the chat"),
             "when": text_of(stored.get("when"), "the time"),
@@ -150,8 +151,6 @@ class OperationFolder:
             "notes": notes_of(stored.get("notes", {})),
             "changes": changes,
         }
-        if journal["id"] != self.id:
-            raise Unreadable("it has the id of another operation")
         if not 0 <= commit < len(changes):
             raise Unreadable("nothing in it is the commit")
         return journal

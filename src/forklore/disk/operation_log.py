@@ -11,20 +11,27 @@ from typing import Any, NamedTuple
 from forklore.disk.files import read_small
 from forklore.disk.places import Places
 from forklore.disk.state import refuse_newer
-from forklore.errors import ForkloreError
+from forklore.errors import ForkloreError, Kind
 from forklore.log.changes import Unreadable
 from forklore.log.operations import FORMAT, Operation
-from forklore.model.stored import OPERATIONS
+from forklore.model.stored import OPERATIONS, is_plain_name
 
 _SUFFIX = ".json"
 
 
+class OperationUnreadable(ForkloreError):
+    """An entry of the operation log cannot be read."""
+
+    code = "OPERATION_UNREADABLE"
+    kind = Kind.DAMAGED
+    action = "Wait until the folder is synchronised, or restore the file. Nothing was changed."
+
+
 class Unread(NamedTuple):
-    """A file of the log that is no operation we can use, and why."""
+    """A file of the log that is no operation we can use, and what is wrong with it."""
 
     path: str
-    code: str
-    reason: str
+    fault: ForkloreError
 
 
 class OperationLog:
@@ -46,6 +53,13 @@ class OperationLog:
         """Return the files that are no operations; half-synchronised ones may be whole the next time."""
         return [entry for entry in self.entries() if isinstance(entry, Unread)]
 
+    def refuse_unread(self, operation_id: str) -> None:
+        """Raise what is wrong with the file of an operation; nothing when there is none, or it is in order."""
+        name = f"{operation_id}{_SUFFIX}"
+        for file in self.unread() if is_plain_name(name) else ():
+            if file.path in (f"{OPERATIONS}/{name}", OPERATIONS):
+                raise file.fault
+
     def entries(self) -> Iterator[Operation | Unread]:
         """Yield every file of the log, newest first: the operation in it, or why there is none."""
         try:
@@ -53,7 +67,7 @@ class OperationLog:
         except (FileNotFoundError, NotADirectoryError):
             return
         except ForkloreError as error:
-            yield Unread(OPERATIONS, error.code, error.message)
+            yield Unread(OPERATIONS, error)
             return
         yield from (self._read(name) for name in names if name.endswith(_SUFFIX))
 
@@ -65,9 +79,13 @@ class OperationLog:
                 refuse_newer(stored, FORMAT, path)
             operation = Operation.from_json(stored)
         except ForkloreError as error:
-            return Unread(path, error.code, error.message)
+            return Unread(path, error)
         except (OSError, ValueError, RecursionError, Unreadable) as error:
-            return Unread(path, "OPERATION_UNREADABLE", getattr(error, "strerror", None) or str(error))
+            return _unreadable(path, getattr(error, "strerror", None) or str(error))
         if f"{operation.id}{_SUFFIX}" != name:
-            return Unread(path, "OPERATION_UNREADABLE", "it has the id of another operation")
+            return _unreadable(path, "it has the id of another operation")
         return operation
+
+
+def _unreadable(path: str, reason: str) -> Unread:
+    return Unread(path, OperationUnreadable(f"{path!r} is no operation ({reason})."))

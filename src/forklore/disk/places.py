@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -50,29 +51,34 @@ class Places:
     # --- what is stored ---------------------------------------------------------------------------------------------
 
     def target(self, change: Mapping[str, Any]) -> Path:
-        """Return the file that a stored change is about; raises ``PathOutside``, ``LinkOutside``.
+        """Return the file that a stored change is about; raises ``PathOutside``.
 
         Only an edit is of the file behind a link, which may be followed but is never replaced; the others are about the
         name, and a link is neither made nor moved.
         """
         path = story_path(change["path"])
-        return self._behind(path) if change["do"] == "edit" else self._own(path)
+        with _as_stored():
+            return self._behind(path) if change["do"] == "edit" else self._own(path)
 
     def staged(self, change: Mapping[str, Any], operation: str) -> Path:
-        """Return where a stored change has its new content; raises ``PathOutside``, ``LinkOutside``."""
-        return self._own(staged_path(change["staged"], operation))
+        """Return where a stored change has its new content; raises ``PathOutside``."""
+        with _as_stored():
+            return self._own(staged_path(change["staged"], operation))
 
     def beside(self, change: Mapping[str, Any], operation: str) -> Path:
-        """Return the hidden name that a trashed file has beside its place; raises ``PathOutside``, ``LinkOutside``."""
-        return self._own(beside_path(change["beside"], operation))
+        """Return the hidden name that a trashed file has beside its place; raises ``PathOutside``."""
+        with _as_stored():
+            return self._own(beside_path(change["beside"], operation))
 
     def item(self, stored: object) -> Path:
-        """Return where an item of the trash is; raises ``PathOutside``, ``LinkOutside``."""
-        return self._own(f"{TRASH}/{trash_item(stored)}")
+        """Return where an item of the trash is; raises ``PathOutside``."""
+        with _as_stored():
+            return self._own(f"{TRASH}/{trash_item(stored)}")
 
     def stored_folder(self, stored: object) -> Path:
-        """Return a folder that a stored note speaks of; raises ``PathOutside``, ``LinkOutside``."""
-        return Path(self.folder(folder_path(stored)))
+        """Return a folder that a stored note speaks of; raises ``PathOutside``."""
+        with _as_stored():
+            return Path(self.folder(folder_path(stored)))
 
     # --- what is there ----------------------------------------------------------------------------------------------
 
@@ -168,6 +174,15 @@ class Places:
                 state.write(file, {"root": self._real_base, "followed": followed})
         self.__dict__.pop("_followed", None)
         return real
+
+
+@contextmanager
+def _as_stored() -> Iterator[None]:
+    """Tell of a stored path that leads out through a link as of any other that leads out."""
+    try:
+        yield
+    except LinkOutside as error:
+        raise PathOutside(error.message, action=error.action) from error
 
 
 def is_link(place: str | Path) -> bool:

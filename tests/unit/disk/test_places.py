@@ -74,7 +74,7 @@ def test_only_an_edit_is_made_behind_a_link(root: Path, state: State) -> None:
     (root / "chats/Mira/Link.jsonl").symlink_to("Tale.jsonl")
 
     for kind in ("create", "trash", "restore"):
-        with pytest.raises(LinkOutside):
+        with pytest.raises(PathOutside):
             places(root, state).target({"do": kind, "path": "chats/Mira/Link.jsonl"})
 
 
@@ -147,7 +147,7 @@ def test_nothing_of_our_own_is_a_link(root: Path, outside: Path, state: State, p
     (root / place).rename(root / "before")
     (root / place).symlink_to(root / "before")
 
-    with pytest.raises(LinkOutside):
+    with pytest.raises(PathOutside):
         places(root, state).item("20260506-070809-000001-beef/0-Tale.jsonl")
 
 
