@@ -71,7 +71,8 @@ class Places:
             return self._own(beside_path(change["beside"], operation))
 
     def item(self, stored: object) -> Path:
-        """Return where an item of the trash is; raises ``PathOutside``."""
+        """Return where an item of the trash is; raises ``PathOutside``, and ``LinkOutside`` if the trash is a link."""
+        self.folder(TRASH)
         with _as_stored():
             return self._own(f"{TRASH}/{trash_item(stored)}")
 

@@ -147,7 +147,7 @@ def test_nothing_of_our_own_is_a_link(root: Path, outside: Path, state: State, p
     (root / place).rename(root / "before")
     (root / place).symlink_to(root / "before")
 
-    with pytest.raises(PathOutside):
+    with pytest.raises(LinkOutside):
         places(root, state).item("20260506-070809-000001-beef/0-Tale.jsonl")
 
 
