@@ -8,6 +8,7 @@ half-open one is closed in favour of the new one; connections that are being ans
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -20,11 +21,11 @@ from forklore.web.addresses import client_at
 
 HEADER_SECONDS = 10.0
 BACKLOG = 32
-"""So many connections are accepted at a time, before any of them can be judged."""
+"""So many connections are accepted at a time, before any of them is looked at."""
 _MOST, _FEWEST = 256, 16
 _SHARE_OF_ONE = 2 / 3
 _OTHER_FILES = 64 + 3 * BACKLOG
-"""Files that are open besides: those of the stories, and connections that are not yet judged or not yet closed."""
+"""Files that are open besides: those of the stories, and connections that are not looked at yet or being closed."""
 
 
 @cache
@@ -48,16 +49,13 @@ class Connection(H11Protocol):
         super().__init__(*arguments, **named)
         self._deadline: asyncio.TimerHandle | None = None
         self.since = 0.0
+        self.whose = ""
+        """The client at the other end."""
 
     @property
     def is_half_open(self) -> bool:
         """Whether no whole request has come that is being answered."""
         return self._is_waiting or self.cycle.more_body
-
-    @property
-    def client_key(self) -> str:
-        """The client at the other end."""
-        return client_at(self.client[0] if self.client else "")
 
     @property
     def _is_waiting(self) -> bool:
@@ -68,9 +66,12 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn narrows it
         """Begin to wait for a request, and make room if there are too many connections."""
         super().connection_made(transport)
+        # asyncio does so only for sockets that it made itself; an answer's second piece would wait 40 ms for the first.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.whose = client_at(self.client[0] if self.client else "")
         self._watch()
         everybody = [each for each in self.connections if isinstance(each, Connection)]
-        _make_room((each for each in everybody if each.client_key == self.client_key), _SHARE_OF_ONE)
+        _make_room((each for each in everybody if each.whose == self.whose), _SHARE_OF_ONE)
         _make_room(everybody)
 
     def data_received(self, data: bytes) -> None:

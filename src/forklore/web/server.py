@@ -32,6 +32,7 @@ from forklore.web.views import login_path
 
 _SHORTEST_PASSWORD = 8
 _LAST_SECONDS = 30  # for what is being written when the service is told to stop
+_WAITING_OUTSIDE = 1024  # connections that the system keeps for us
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -139,6 +140,12 @@ class _Server(uvicorn.Server):
         self._patience = patience
         self._loop: asyncio.AbstractEventLoop | None = None
         self._told_to_stop = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen; whoever is not accepted yet waits outside, where he costs us no file."""
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(_WAITING_OUTSIDE)
 
     async def main_loop(self) -> None:
         """Sleep until told to stop: uvicorn's own loop wakes ten times a second."""
