@@ -72,6 +72,8 @@ class Served:
     address: str
     login: str
     folder: Path
+    logins: dict[str, str] = field(default_factory=dict)
+    """The first link of each user."""
     said: list[str] = field(default_factory=list)
 
     @contextmanager
@@ -138,7 +140,8 @@ def served(
             raise AssertionError(f"the service did not start: {process.stderr.read()}")
         document += line
     told = json.loads(document)
-    running = Served(process, told["address"], told["workspaces"][0]["login"], root)
+    logins = {each["user"]: each["login"] for each in told["workspaces"]}
+    running = Served(process, told["address"], told["workspaces"][0]["login"], root, logins)
 
     def hear() -> None:
         assert process.stderr is not None

@@ -287,6 +287,7 @@ export function connect() {
 
 /** Begin anew: the address or the token has changed. */
 export function reconnect() {
+    spent = '';
     stream?.abort();
     connect();
 }

@@ -93,7 +93,7 @@ async function follow(user, code) {
 function askFirst(now, user, code) {
   const stay = h("button", { class: "button", on: { click: goIn } }, t("login.stay", { user: now }));
   const turn = h("button", { class: "button primary", on: { click: () => void follow(user, code) } }, t("login.switch", { user }));
-  show(t("login.other", { user }), h("p", null, t("login.other.text", { user: now })), h("p", { class: "login-choice" }, turn, " ", stay));
+  show(t("login.other", { user }), h("p", null, t("login.other.text", { user: now })), h("p", { class: "login-choice" }, turn, stay));
 }
 
 async function start() {
