@@ -22,6 +22,7 @@ from forklore.checks.opening import ON_REQUEST, OPENING
 from forklore.checks.requirements import REQUIREMENTS, Effect, Requirement
 from forklore.cli.command import EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, Command
 from forklore.cli.main import SECTIONS, program
+from forklore.disk.state import State
 from forklore.errors import ForkloreError, Kind
 from forklore.model.names import NameTemplates
 from forklore.planning.repairing import REPAIRS
@@ -310,6 +311,7 @@ def _settings() -> Iterator[str]:
                 "SillyTavern's folder, its data folder or a user folder; the option `--data` wins over it",
             ],
             ["`FORKLORE_CACHE`", "where the index of known chats is kept; it can be deleted at any time"],
+            ["`FORKLORE_STATE`", "where keys and logins are kept, outside of every SillyTavern folder"],
             ["`FORKLORE_LOG`", "if it is set and not empty, what is done and refused is told on standard error"],
             ["`NO_COLOR`", "no colours, if it is set and not empty"],
         ],
@@ -340,7 +342,7 @@ def _rest() -> Iterator[str]:
 
 def rest_document() -> dict[str, Any]:
     """Return the OpenAPI document of the service."""
-    return completed(routes(Access([]), Service(), "cookie").openapi_schema.to_schema())
+    return completed(routes(Access([], State(Path())), Service(), "cookie").openapi_schema.to_schema())
 
 
 def _parameters(operation: dict[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -94,13 +94,15 @@ class Tab:
     def log_in(self) -> Tab:
         """Come in by the link that the service printed."""
         self.page.goto(self.served.next_login())
+        self.page.wait_for_url(f"{self.served.address}/")
         return self
 
     def api(self, method: str, path: str, body: Any = None) -> Any:
         """Ask the service as the page does, but not through the page."""
         return self.page.evaluate(
             """async ([method, path, body]) => {
-                const headers = body ? { "Content-Type": "application/json" } : {};
+                const { key } = JSON.parse(localStorage.getItem("forklore.login") ?? "{}");
+                const headers = { "X-Forklore-Page": key ?? "", ...(body && { "Content-Type": "application/json" }) };
                 const answer = await fetch(`/api/${path}`, { method, headers, body: body && JSON.stringify(body) });
                 return answer.status === 204 ? null : await answer.json();
             }""",

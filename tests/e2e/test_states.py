@@ -25,7 +25,7 @@ def test_the_password_opens_the_page_and_a_wrong_one_does_not(clean: Visit) -> N
     tab.page.goto(tab.served.address)
     tab.page.get_by_label("Password").fill("a guess")
     tab.press("Log in")
-    tab.see("[role=alert]", "That is not the password")
+    tab.see("[role=alert]", "That password is wrong")
     tab.page.get_by_label("Password").fill("open the tower")
     tab.press("Log in")
 

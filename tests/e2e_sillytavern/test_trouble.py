@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from forklore.disk.access import remove_tokens
+from forklore.app.open import state_folder
+from forklore.disk.access import forget_access
+from forklore.disk.state import State
 from tests.e2e_sillytavern.model import Model
 from tests.e2e_sillytavern.page import POPUP, Page
 from tests.e2e_sillytavern.tavern import Service, Tavern
@@ -21,7 +23,7 @@ class TestService:
         main = begin(page, character)
         page.clear_toasts()
 
-        remove_tokens(tavern.user)
+        forget_access(State(state_folder()), tavern.user)
         page.click(2, "branch")
         page.wait_for_toast("does not know this browser")
         page.wait_for_state("unpaired")

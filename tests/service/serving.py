@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import threading
@@ -14,9 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
+from forklore.app.open import state_folder
+from forklore.disk.state import State
 from forklore.web.access import Access
 from forklore.web.application import application
 from forklore.web.doors import House
@@ -32,11 +36,12 @@ class Rest:
     def __init__(self, root: Path) -> None:
         """Serve *root* and log in."""
         self.root = root.resolve()
-        self.access, self.service = Access([self.root]), Service()
+        self.access, self.service = Access([self.root], State(state_folder())), Service()
         house = House(7788, frozenset({"127.0.0.1"}))
         self.app = application(house, self.access, self.service)
-        session = self.access.log_in(self.access.new_login(self.root))
-        self.headers = {"cookie": f"{house.cookie}={session}", "origin": ADDRESS}
+        login = self.access.log_in(self.root.name, self.access.new_login(self.root))
+        cookie = f"{house.cookie}={login.cookie}"
+        self.headers = {"cookie": cookie, "x-forklore-page": login.key, "origin": ADDRESS}
         self._runner = asyncio.Runner()
         transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False)  # type: ignore[arg-type]  # two spellings of one protocol
         self._client = httpx.AsyncClient(transport=transport, base_url=ADDRESS, headers=self.headers)
@@ -67,14 +72,15 @@ class Served:
     address: str
     login: str
     folder: Path
+    logins: dict[str, str] = field(default_factory=dict)
+    """The first link of each user."""
     said: list[str] = field(default_factory=list)
 
     @contextmanager
     def client(self, **settings: Any) -> Iterator[httpx.Client]:
         """Return a client that is logged in by a link of its own."""
         with httpx.Client(base_url=self.address, headers={"origin": self.address}, timeout=60, **settings) as client:
-            answer = client.get(self.next_login())
-            assert answer.status_code == 303, answer.text
+            log_in(client, self.next_login())
             yield client
 
     def next_login(self) -> str:
@@ -99,16 +105,31 @@ class Served:
         return self.process.wait(60)
 
 
+def log_in(client: httpx.Client, link: str) -> None:
+    """Follow a login link as the page does, and keep what it is given."""
+    answer = client.post("/login", json=dict(parse_qsl(urlsplit(link).query)))
+    assert answer.status_code == 200, answer.text
+    client.headers["x-forklore-page"] = answer.json()["key"]
+
+
 @contextmanager
-def served(root: Path, *options: str, env: Mapping[str, str] | None = None) -> Iterator[Served]:
-    """Run ``forklore serve`` on a free port."""
+def served(
+    root: Path, *options: str, env: Mapping[str, str] | None = None, files: int | None = None
+) -> Iterator[Served]:
+    """Run ``forklore serve`` on a free port; it may open so many *files*."""
+
+    def prepare() -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if files is not None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
     process = subprocess.Popen(
         [*command_line("--data", root, "--json", "serve", "--no-browser", "--port", "0"), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **(env or {})},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509  # no threads yet
+        preexec_fn=prepare,  # noqa: PLW1509  # no threads yet
     )
     assert process.stdout is not None
     assert process.stderr is not None
@@ -119,7 +140,8 @@ def served(root: Path, *options: str, env: Mapping[str, str] | None = None) -> I
             raise AssertionError(f"the service did not start: {process.stderr.read()}")
         document += line
     told = json.loads(document)
-    running = Served(process, told["address"], told["workspaces"][0]["login"], root)
+    logins = {each["user"]: each["login"] for each in told["workspaces"]}
+    running = Served(process, told["address"], told["workspaces"][0]["login"], root, logins)
 
     def hear() -> None:
         assert process.stderr is not None

@@ -1,5 +1,6 @@
 """Whatever is asked, the answer is one that the OpenAPI document tells of, and never a failure of the service."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+import forklore
 from tests.conftest import SAMPLES
 from tests.service.serving import Rest, Served, served
 
@@ -38,10 +40,9 @@ def running(tmp_path: Path) -> Iterator[Served]:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_no_request_finds_a_failure_or_an_answer_that_is_not_told_of(running: Served, tmp_path: Path) -> None:
-    folder = running.folder / "extensions" / "forklore"
-    folder.mkdir(parents=True)
-    (folder / "pairing.json").write_text('{"code": "one-time-code"}')
-    token = httpx.post(f"{running.address}/api/pair", json={"code": "one-time-code"}).json()["token"]
+    forklore.open(running.folder).extension("install")
+    code = json.loads((running.folder / "extensions/forklore/pairing.json").read_bytes())["code"]
+    token = httpx.post(f"{running.address}/api/pair", json={"code": code}).json()["token"]
     (tmp_path / "schemathesis.toml").write_text(_REAL_CHATS, encoding="utf-8")
     found = subprocess.run(
         [

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
-import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import forklore
-from forklore.disk.access import EXTENSION, PAIRING, read_tokens, remove_tokens
+from forklore.disk.access import (
+    EXTENSION,
+    PAIRING,
+    forget_access,
+    is_code_waiting,
+    is_inside,
+    is_ours,
+    offer_code,
+    read_tokens,
+    remove_former_access,
+)
 from forklore.disk.disk import write_whole
-from forklore.errors import ForkloreError, Kind
+from forklore.disk.state import State
+from forklore.errors import ForkloreError, Kind, LinkOutside
 from forklore.version import VERSION
 
 SOURCE = Path(forklore.__file__).parent / "extension"
@@ -41,7 +52,9 @@ class Extension:
     paired: bool
     """Whether a browser has been given access."""
     code_waiting: bool
-    """Whether the one-time code has not been used yet."""
+    """Whether there is a one-time code that was not used yet and is not too old."""
+    password_needed: bool
+    """Whether the folder is another user's, so that only the password pairs a browser."""
     written: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
 
@@ -59,33 +72,42 @@ class Extension:
             "current": self.current,
             "paired": self.paired,
             "code_waiting": self.code_waiting,
+            "password_needed": self.password_needed,
             "written": list(self.written),
             "removed": list(self.removed),
         }
 
 
-def status(root: Path, *, written: tuple[str, ...] = (), removed: tuple[str, ...] = ()) -> Extension:
+def status(
+    root: Path, state: State, *, now: float, written: tuple[str, ...] = (), removed: tuple[str, ...] = ()
+) -> Extension:
     """Return what is installed in the workspace *root*."""
     folder = root / EXTENSION
     manifest = _read(folder / MANIFEST)
     return Extension(
         folder=folder.as_posix(),
-        installed=str(manifest["version"]) if _is_ours(folder) and "version" in manifest else None,
+        installed=str(manifest["version"]) if _is_installed(root) and "version" in manifest else None,
         version=VERSION,
-        paired=bool(read_tokens(root)),
-        code_waiting=(folder / PAIRING).is_file(),
+        paired=bool(read_tokens(state, root)),
+        code_waiting=is_code_waiting(state, root, now=now),
+        password_needed=not is_ours(root),
         written=written,
         removed=removed,
     )
 
 
-def install(root: Path, made: str) -> Extension:
+def install(root: Path, state: State, *, now: float) -> Extension:
     """Put the extension into the workspace *root*, or bring it up to date, and leave a code that works once.
 
     SillyTavern sees an extension by its manifest, so that one goes last.
     """
     folder = root / EXTENSION
-    if folder.exists() and any(folder.iterdir()) and not _is_ours(folder):
+    if not is_inside(folder, root):
+        raise LinkOutside(
+            f"{folder.as_posix()!r} is a link that leads out of the SillyTavern folder.",
+            action="Put a folder in its place, then install again. Nothing was changed.",
+        )
+    if folder.exists() and any(folder.iterdir()) and not _listed(folder):
         raise ExtensionForeign(f"{folder.as_posix()!r} is not Forklore's extension.")
     names = sorted((path.name for path in SOURCE.iterdir() if path.is_file()), key=lambda name: name == MANIFEST)
     obsolete = [name for name in _listed(folder) if name not in names]
@@ -94,21 +116,34 @@ def install(root: Path, made: str) -> Extension:
     written = tuple(name for name in names if _update(folder / name, _content(name)))
     removed = tuple(name for name in obsolete if _remove(folder / name))
     write_whole(folder / LIST, _encoded({"version": VERSION, "files": sorted(names)}))
-    write_whole(folder / PAIRING, _encoded({"code": secrets.token_hex(16), "made": made}))
-    return status(root, written=written, removed=removed)
+    remove_former_access(root)
+    if is_ours(root):
+        offer_code(state, root, now=now)
+    return status(root, state, now=now, written=written, removed=removed)
 
 
-def uninstall(root: Path) -> Extension:
+def uninstall(root: Path, state: State, *, now: float) -> Extension:
     """Take away what ``install`` has put there, and let no browser in any more; the manifest goes first."""
     folder = root / EXTENSION
     removed: tuple[str, ...] = ()
-    if _is_ours(folder):
+    if _is_installed(root):
         names = sorted(_listed(folder), key=lambda name: name != MANIFEST)
         removed = tuple(name for name in (*names, PAIRING, LIST) if _remove(folder / name))
         if not any(folder.iterdir()):
             folder.rmdir()
-    remove_tokens(root)  # also where SillyTavern has deleted the folder already
-    return status(root, removed=removed)
+    remove_former_access(root)
+    forget_access(state, root)  # also where SillyTavern has deleted the folder already
+    return status(root, state, now=now, removed=removed)
+
+
+def renew_code(root: Path, state: State, *, now: float) -> None:
+    """Leave a new code where the extension is installed, so that browsers pair again by themselves.
+
+    Where that cannot be, they pair with the password, or after the extension is installed again.
+    """
+    with suppress(OSError, ForkloreError):
+        if _is_installed(root) and is_ours(root):
+            offer_code(state, root, now=now)
 
 
 def _content(name: str) -> bytes:
@@ -118,8 +153,9 @@ def _content(name: str) -> bytes:
     return _encoded(json.loads(content) | {"version": VERSION})
 
 
-def _is_ours(folder: Path) -> bool:
-    return bool(_listed(folder))
+def _is_installed(root: Path) -> bool:
+    """Whether our extension lies in the workspace itself; where a link leads elsewhere, nothing is touched."""
+    return is_inside(root / EXTENSION, root) and bool(_listed(root / EXTENSION))
 
 
 def _listed(folder: Path) -> list[str]:

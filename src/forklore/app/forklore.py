@@ -490,15 +490,13 @@ class Forklore:
     def extension(self, action: str = "status") -> Extension:
         """Return which version of the extension is in SillyTavern, after *action*: install, status or uninstall."""
         from forklore.app import extension
+        from forklore.app.open import state_folder
+        from forklore.disk.state import State
 
-        match action:
-            case "status":
-                return extension.status(self.root)
-            case "install":
-                return extension.install(self.root, self._means.timestamp())
-            case "uninstall":
-                return extension.uninstall(self.root)
-        raise BadRequest(f"{action!r} is none of install, status, uninstall.")
+        actions = {"status": extension.status, "install": extension.install, "uninstall": extension.uninstall}
+        if action not in actions:
+            raise BadRequest(f"{action!r} is none of install, status, uninstall.")
+        return actions[action](self.root, State(state_folder()), now=self._means.now_ms() / 1000)
 
     # --- common ---------------------------------------------------------------------------------------------------
 

@@ -660,14 +660,17 @@ def _section(title: str, lines: Sequence[str]) -> list[str]:
 def extension(found: Extension, action: str) -> str:
     """Return what is installed in SillyTavern and what to do next."""
     if found.installed is None:
-        gone = f"{GOOD}The extension was taken away.{PLAIN}" if found.removed else "The extension is not installed."
+        gone = f"{GOOD}The extension was removed.{PLAIN}" if found.removed else "The extension is not installed."
         return f"{gone}\n" + ("" if action == "uninstall" else "→ forklore extension install\n")
     state = f"version {found.installed}" if found.current else f"version {found.installed}, ours is {found.version}"
     text = f"{GOOD if found.current else WARN}The extension is installed{PLAIN}: {state}\n  {found.folder}\n"
-    if found.code_waiting:
-        text += "A code waits there that pairs one browser with the service.\n"
+    if found.password_needed:
+        text += f"{WARN}This folder belongs to another user, so browsers are paired with a password.{PLAIN}\n"
+        text += "→ Set FORKLORE_PASSWORD before you start forklore serve, then enter it in the Extensions drawer.\n"
+    elif found.code_waiting:
+        text += "For the next 15 minutes, the first browser that opens SillyTavern is paired by itself.\n"
     elif not found.paired:
-        text += f"{WARN}No browser is paired.{PLAIN}\n→ forklore extension install\n"
+        text += f"{WARN}No browser is paired.{PLAIN}\n→ Start forklore serve, then reload SillyTavern's page.\n"
     if action == "install":
         text += "→ Start forklore serve, then reload SillyTavern's page.\n"
     elif not found.current:

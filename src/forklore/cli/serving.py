@@ -28,7 +28,7 @@ def serve_page(roots: Sequence[Path], *, as_json: bool = False, browser: bool = 
                 _open(serving.logins[0][1])
 
     def tell_next(link: str) -> None:
-        terminal.say(f"Somebody came in. For another browser: {link}\n")
+        terminal.say(f"The link was used. For another browser: {link}\n")
 
     serve(roots, on_ready=tell, on_login=tell_next, **how)
 
@@ -38,7 +38,7 @@ def _words(serving: Serving) -> str:
     for root, link in serving.logins:
         lines += [f"Serving {root}", f"  Open {terminal.BOLD}{link}{terminal.PLAIN}", "  The link works once."]
     if serving.open_to_network:
-        lines.append("Others in your network can come in with the password.")
+        lines.append("Others on your network can log in with the password.")
     return "\n".join([*lines, "Stop with Ctrl-C.", ""])
 
 

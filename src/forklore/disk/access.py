@@ -1,112 +1,193 @@
-"""Who may speak to the service: tokens that outlive it, kept as digests; and the code that earns one.
+"""The keys to the service: digests of tokens, of the pairing code and of the page's sessions, in the state folder.
 
-A token stands nowhere but in the browser that got it. Its SHA-256 is kept in ``.forklore/access.json``, with the origin
-it was given to.
+A key itself lies nowhere but in the browser that got it. Nothing in a workspace opens a door: the code that lies beside
+the extension is good only while its digest is in the state folder, once, and for a quarter of an hour.
 """
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import json
-from collections.abc import Sequence
+import os
+import secrets
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from forklore.disk.disk import Disk, write_whole
+from forklore.disk.disk import write_whole
 from forklore.disk.failures import refusal_of
-from forklore.disk.lock import workspace_lock
-from forklore.disk.operation_folder import FOLDER
+from forklore.disk.state import State
+from forklore.errors import FormatNewer
 
-_TOKENS = Path(FOLDER) / "access.json"
 EXTENSION = "extensions/forklore"
 """Where SillyTavern looks for the extension of one user."""
 PAIRING = "pairing.json"
-"""The code that opens the service to the page once; the service deletes the file when it is spent."""
-_CODE = Path(EXTENSION) / PAIRING
-_WAIT_SECONDS = 5.0
+"""The code for the page, which may read the extension's folder; the service deletes the file when it is spent."""
+CODE_SECONDS = 15 * 60
+_ACCESS = "access.json"
+_FORMER = Path(".forklore") / "access.json"
 _MOST = 50  # browsers that are paired at a time; the oldest gives way
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A browser that was let in."""
+    """A browser that was paired."""
 
     hash: str
     origin: str
     made: str
-    purpose: str = "extension"
 
 
-def read_tokens(root: Path) -> tuple[Token, ...]:
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A page that is logged in."""
+
+    root: str
+    made: float
+    """In seconds since 1970."""
+
+
+def digest(*secrets_: str) -> str:
+    """Return what is kept of a secret, or of several that only open together."""
+    return hashlib.sha256("\0".join(secrets_).encode(errors="surrogatepass")).hexdigest()
+
+
+# --- tokens -------------------------------------------------------------------------------------------------------
+
+
+def read_tokens(state: State, root: Path) -> tuple[Token, ...]:
     """Return every token of a workspace; what cannot be read opens nothing."""
     try:
-        stored = json.loads((root / _TOKENS).read_bytes())["tokens"]
-        return tuple(Token(each["hash"], each["origin"], each["made"]) for each in stored)
-    except (OSError, ValueError, TypeError, KeyError):
+        return _tokens(state.read(state.of_workspace(root, _ACCESS)))
+    except FormatNewer:
         return ()
 
 
-def add_token(root: Path, token: Token, disk: Disk | None = None) -> None:
+def add_token(state: State, root: Path, token: Token) -> None:
     """Keep a token."""
-    with workspace_lock(root, what="pairing", wait=_WAIT_SECONDS):
-        _write(root, (*read_tokens(root), token)[-_MOST:], disk or Disk())
+    path = state.of_workspace(root, _ACCESS)
+    with state.alone(path):
+        stored = state.read(path)
+        _write(state, path, {**stored, "tokens": _with(stored, token)})
 
 
-def remove_tokens(root: Path, disk: Disk | None = None) -> None:
-    """Forget every token: no browser that was paired is let in any more."""
-    if (root / _TOKENS).exists():
-        with workspace_lock(root, what="pairing", wait=_WAIT_SECONDS):
-            (disk or Disk()).remove(root / _TOKENS)
+def forget_access(state: State, root: Path) -> None:
+    """Forget every token and the code: no browser is let in any more."""
+    path = state.of_workspace(root, _ACCESS)
+    if path.exists():
+        with state.alone(path):
+            path.unlink(missing_ok=True)
 
 
-def read_code(root: Path) -> str | None:
-    """Return the code that the extension was installed with, None when it is spent."""
+def _tokens(stored: Mapping[str, Any]) -> tuple[Token, ...]:
     try:
-        stored: Any = json.loads((root / _CODE).read_bytes())
-    except (OSError, ValueError):
-        return None
-    code = stored.get("code") if isinstance(stored, dict) else None
-    return code if isinstance(code, str) and code else None
+        return tuple(Token(str(each["hash"]), str(each["origin"]), str(each["made"])) for each in stored["tokens"])
+    except (TypeError, KeyError):
+        return ()
 
 
-def redeem_code(root: Path, code: str, token: Token, disk: Disk | None = None) -> bool:
-    """Keep a token for the code, which works once; return whether it is the right one."""
-    if not _is_code(root, code):
+def _with(stored: Mapping[str, Any], token: Token) -> list[dict[str, Any]]:
+    return [asdict(each) for each in (*_tokens(stored), token)[-_MOST:]]
+
+
+def _write(state: State, path: Path, value: dict[str, Any]) -> None:
+    try:
+        state.write(path, value)
+    except OSError as error:
+        raise refusal_of(error.errno)(f"The pairing cannot be stored ({error.strerror or error}).") from error
+
+
+# --- the code -----------------------------------------------------------------------------------------------------
+
+
+def offer_code(state: State, root: Path, *, now: float) -> None:
+    """Leave a new code beside the extension; only the newest one is good."""
+    path, code = state.of_workspace(root, _ACCESS), secrets.token_hex(16)
+    with state.alone(path):
+        _write(state, path, {**state.read(path), "code": {"hash": digest(code), "made": now}})
+        text = json.dumps({"code": code}, indent=4) + "\n"
+        write_whole(root / EXTENSION / PAIRING, text.encode(), private=True)
+
+
+def redeem_code(state: State, root: Path, code: str, token: Token, *, now: float) -> bool:
+    """Keep a token for the code, which works once; return whether it is the right one, and not too old."""
+    path = state.of_workspace(root, _ACCESS)
+    if not _is_code(state.read(path), code, now):
         return False
-    with workspace_lock(root, what="pairing", wait=_WAIT_SECONDS):
-        if not _is_code(root, code):
+    with state.alone(path):
+        stored = state.read(path)
+        if not _is_code(stored, code, now):
             return False  # somebody else was quicker
-        _write(root, (*read_tokens(root), token)[-_MOST:], disk or Disk())
-        (root / _CODE).unlink(missing_ok=True)
+        _write(state, path, {"tokens": _with(stored, token)})
+        if is_inside(root / EXTENSION, root):
+            with suppress(OSError):
+                (root / EXTENSION / PAIRING).unlink(missing_ok=True)
     return True
 
 
-def _is_code(root: Path, code: str) -> bool:
-    known = read_code(root)
-    return known is not None and hmac.compare_digest(known.encode(), code.encode(errors="surrogatepass"))
-
-
-def read_sessions(path: Path) -> dict[str, str]:
-    """Return the pages that are logged in, by the digest of their cookie; what cannot be read is logged out."""
+def is_code_waiting(state: State, root: Path, *, now: float) -> bool:
+    """Whether there is a code that would be good now."""
     try:
-        stored = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        stored = state.read(state.of_workspace(root, _ACCESS))
+    except FormatNewer:
+        return False
+    return _hash_of_code(stored, now) is not None and (root / EXTENSION / PAIRING).is_file()
+
+
+def _is_code(stored: Mapping[str, Any], code: str, now: float) -> bool:
+    known = _hash_of_code(stored, now)
+    return known is not None and hmac.compare_digest(known, digest(code))
+
+
+def _hash_of_code(stored: Mapping[str, Any], now: float) -> str | None:
+    kept = stored.get("code")
+    try:
+        known, made = str(kept["hash"]), float(kept["made"])  # type: ignore[index]  # what is no object is caught
+    except (TypeError, KeyError, ValueError):
+        return None
+    return known if known.isascii() and 0 <= now - made <= CODE_SECONDS else None
+
+
+# --- workspaces of others -----------------------------------------------------------------------------------------
+
+
+def is_inside(folder: Path, root: Path) -> bool:
+    """Whether a folder lies in the workspace, wherever links lead."""
+    return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root))
+
+
+def is_ours(root: Path) -> bool:
+    """Whether the workspace belongs to this user: where SillyTavern runs as another one, it cannot read our code."""
+    return os.name != "posix" or root.stat().st_uid == os.geteuid()
+
+
+def remove_former_access(root: Path) -> None:
+    """Remove the list of tokens that lay in the workspace once; nothing in it was ever read again."""
+    if not os.path.islink(root / _FORMER.parent):
+        with suppress(OSError):
+            (root / _FORMER).unlink(missing_ok=True)
+
+
+# --- sessions -----------------------------------------------------------------------------------------------------
+
+
+def read_sessions(state: State, name: str) -> dict[str, Session]:
+    """Return the pages that are logged in, by the digest of their keys; what cannot be read is logged out."""
+    try:
+        stored = state.read(state.folder / name).get("sessions")
+    except FormatNewer:
         return {}
-    return {key: each for key, each in stored.items() if isinstance(each, str)} if isinstance(stored, dict) else {}
+    sessions = {}
+    for key, each in stored.items() if isinstance(stored, dict) else ():
+        with suppress(TypeError, KeyError, ValueError):
+            sessions[key] = Session(str(each["root"]), float(each["made"]))
+    return sessions
 
 
-def keep_sessions(path: Path, sessions: dict[str, str]) -> None:
+def keep_sessions(state: State, name: str, sessions: Mapping[str, Session]) -> None:
     """Keep them for the next start of the service; where that cannot be, people log in again."""
     with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(sessions).encode(), private=True)
-
-
-def _write(root: Path, tokens: Sequence[Token], disk: Disk) -> None:
-    text = json.dumps({"tokens": [asdict(token) for token in tokens]}, indent=2)
-    try:
-        write_whole(root / _TOKENS, text.encode() + b"\n", disk)
-    except OSError as error:
-        raise refusal_of(error.errno)(f"The pairing cannot be kept ({error.strerror or error}).") from error
+        state.write(state.folder / name, {"sessions": {key: asdict(each) for key, each in sessions.items()}})

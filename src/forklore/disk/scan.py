@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from forklore.disk.files import OpenFile
 from forklore.disk.spreading import spread
+from forklore.disk.state import make_private
 from forklore.disk.workspace import ChatFolder, Workspace
 from forklore.errors import ForkloreError
 from forklore.formats.chat_facts import HeaderFacts, count_messages, find_links, links_of, read_header
@@ -287,7 +288,7 @@ class _Memory:
             "stories": [story.timelines for story in stories or ()],
         }
         with suppress(OSError):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(self._path.parent, upto=self._path.parent)
             temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
             temporary.write_text(f"{_dumps(first)}\n{_dumps(self._rows)}", encoding="utf-8")
             os.replace(temporary, self._path)

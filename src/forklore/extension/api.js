@@ -47,6 +47,8 @@ const listeners = new Map();
 /** @type {State} */
 let state = 'unknown';
 let version = '';
+/** Whether the service has a password that could be entered. */
+let hasPassword = false;
 /** What the service says of why it lets nobody in. */
 let why = '';
 /** @type {AbortController | null} */
@@ -57,21 +59,24 @@ let isHearing = false;
 let connecting = null;
 /** @type {Promise<boolean> | null} */
 let pairing = null;
+/** The code that was refused: until another one lies in our folder there is nothing to try. */
+let spent = '';
 /** The changes of ours whose answer is not here yet. @type {Set<Promise<any>>} */
 const changing = new Set();
 /** The operations that we asked for. @type {Set<string>} */
 const ours = new Set();
 let wake = () => {};
 
-/** @returns {{state: State, version: string, why: string}} */
-export const connection = () => ({ state, version, why });
+/** @returns {{state: State, version: string, why: string, hasPassword: boolean}} */
+export const connection = () => ({ state, version, why, hasPassword });
 
 /**
  * Why the service cannot be asked, in words.
  * @param {State} now
  * @param {string} [ifAway] what else is to be said when nobody answers
  */
-export const whyNot = (now, ifAway = t('away_said')) => (now === 'unpaired' ? why || t('unpaired_said') : ifAway);
+export const whyNot = (now, ifAway = t('away_said')) =>
+    now === 'unpaired' ? why || t(hasPassword ? 'unpaired_password' : 'unpaired_said') : ifAway;
 
 /**
  * Hear an event of the service, or `state` when the connection changes.
@@ -233,12 +238,17 @@ export async function pair(password) {
     } else {
         const response = await fetch(new URL('pairing.json', import.meta.url), { cache: 'no-store' }).catch(() => null);
         const found = response?.ok ? await response.json().catch(() => null) : null;
-        if (!found?.code) {
+        if (!found?.code || found.code === spent) {
             return false;
         }
         key.code = found.code;
     }
-    const answer = await change('pair', key);
+    const answer = await change('pair', key).catch((error) => {
+        if (error instanceof Problem && error.code === 'NOT_PAIRED') {
+            spent = key.code ?? spent;
+        }
+        throw error;
+    });
     localStorage.setItem(tokenKey(), answer.token);
     return true;
 }
@@ -277,6 +287,7 @@ export function connect() {
 
 /** Begin anew: the address or the token has changed. */
 export function reconnect() {
+    spent = '';
     stream?.abort();
     connect();
 }
@@ -312,6 +323,7 @@ async function stayConnected() {
 async function listenOnce(connected) {
     const health = await ask('GET', 'health', { timeout: 5_000 });
     version = String(health.version ?? '');
+    hasPassword = Boolean(health.password);
     if (!localStorage.getItem(tokenKey()) && !(await pairAgain())) {
         throw new Away('unpaired');
     }

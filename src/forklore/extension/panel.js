@@ -50,9 +50,9 @@ export function startPanel() {
     document.getElementById('extensions_settings2')?.append(drawer);
 
     const showState = () => {
-        const { state, version, why } = api.connection();
+        const { state, version, why, hasPassword } = api.connection();
         light.dataset.state = state;
-        words.textContent = why || t(`state_${state}`, { version });
+        words.textContent = why || t(state === 'unpaired' && hasPassword ? 'state_password' : `state_${state}`, { version });
         policy.disabled = state !== 'connected';
         if (state === 'connected') {
             api.look('settings').then(({ policy: now }) => {

@@ -48,7 +48,8 @@ const EN = {
     away_refused: 'The Forklore service is not running, so nothing was made: the fork would share its lorebook. Start it with “forklore serve”.',
     away_allowed: 'The Forklore service is not running. SillyTavern makes this fork, and it shares its lorebook until it is isolated.',
     away_said: 'The Forklore service does not answer. Start it with “forklore serve”.',
-    unpaired_said: 'The Forklore service does not know this browser. Run “forklore extension install” and reload the page, or enter its password in the Extensions drawer.',
+    unpaired_said: 'The Forklore service does not know this browser. Run “forklore extension install”, then reload the page.',
+    unpaired_password: 'The Forklore service does not know this browser. Enter its password in the Extensions drawer, under “Forklore”.',
     old_group: 'No fork was made: this version of SillyTavern keeps a group’s metadata where Forklore cannot isolate it, and the fork would share its lorebook. A newer version brings the group into a format that can be forked, by itself.',
     too_late: 'The Forklore service did not answer in time. Try again in a moment.',
     back_again: 'The Forklore service is back.',
@@ -107,7 +108,8 @@ const EN = {
     panel_allow: 'allow SillyTavern’s own, with a warning',
     state_unknown: 'looking for the service…',
     state_connected: 'connected, version {version}',
-    state_unpaired: 'not paired: run “forklore extension install” and reload, or enter the password',
+    state_unpaired: 'not paired: run “forklore extension install”, then reload the page',
+    state_password: 'not paired: enter the password below',
     state_away: 'the service does not answer: run “forklore serve”',
 };
 
@@ -158,7 +160,8 @@ const ZH = {
     away_refused: 'Forklore 服务未运行，因此没有创建：否则分叉会共享世界书。请运行 “forklore serve”。',
     away_allowed: 'Forklore 服务未运行。此分叉由 SillyTavern 创建，在隔离之前会共享世界书。',
     away_said: 'Forklore 服务没有响应。请运行 “forklore serve”。',
-    unpaired_said: 'Forklore 服务不认识此浏览器。请运行 “forklore extension install” 并刷新页面，或在扩展面板中输入密码。',
+    unpaired_said: 'Forklore 服务不认识此浏览器。请运行 “forklore extension install” 并刷新页面。',
+    unpaired_password: 'Forklore 服务不认识此浏览器。请在扩展面板的 “Forklore” 中输入密码。',
     old_group: '没有创建分叉：此版本的 SillyTavern 把群聊元数据存放在 Forklore 无法隔离的位置，分叉会共享世界书。更新 SillyTavern 后，它会自动转换群聊的格式。',
     too_late: 'Forklore 服务没有及时响应，请稍后再试。',
     back_again: 'Forklore 服务已恢复。',
@@ -217,7 +220,8 @@ const ZH = {
     panel_allow: '允许 SillyTavern 自行创建并警告',
     state_unknown: '正在寻找服务…',
     state_connected: '已连接，版本 {version}',
-    state_unpaired: '未配对：请运行 “forklore extension install” 并刷新，或输入密码',
+    state_unpaired: '未配对：请运行 “forklore extension install” 并刷新页面',
+    state_password: '未配对：请在下方输入密码',
     state_away: '服务没有响应：请运行 “forklore serve”',
 };
 

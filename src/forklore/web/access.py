@@ -1,46 +1,66 @@
-"""Who may come in: one-time login links, cookies of the page, tokens of the extension, a password where one is set."""
+"""Who may come in: one-time login links, sessions of the page, tokens of the extension, a password where one is set."""
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from forklore.disk.access import Token, add_token, keep_sessions, read_sessions, read_tokens, redeem_code
+from forklore.disk.access import (
+    Session,
+    Token,
+    add_token,
+    digest,
+    keep_sessions,
+    read_sessions,
+    read_tokens,
+    redeem_code,
+)
+from forklore.disk.state import State
 from forklore.errors import ForkloreError, Kind
 
 _CODES = 50  # login links that were not used yet
+_CODE_SECONDS = 60.0  # for a link that is opened at once
 _SESSIONS = 200  # browsers that are logged in at a time; the oldest gives way
+_SESSION_SECONDS = 30 * 24 * 3600
 _TRIES, _TRIES_PER_SECOND = 10.0, 10 / 60
 
 
 class LoginNeeded(ForkloreError):
-    """Nobody sees a story without a key."""
+    """Nobody sees a story without logging in."""
 
     code = "LOGIN_NEEDED"
     kind = Kind.INVALID
-    action = "Open the link that `forklore serve` printed, or start it again for a new one."
+    action = "Open the newest link that `forklore serve` has printed, or start it again for a new one."
 
 
 class NotPaired(ForkloreError):
-    """The code or password opens nothing."""
+    """The code or password is not the right one."""
 
     code = "NOT_PAIRED"
     kind = Kind.INVALID
-    action = "Run `forklore extension install` for a new code, or give the password that the service was started with."
+    action = "Run `forklore extension install` for a new code, or enter the password that the service was started with."
 
 
 class TooManyRequests(ForkloreError):
-    """Somebody asks more often than a person could."""
+    """Somebody asks more often than a person would, or wants too much at a time."""
 
     code = "TOO_MANY_REQUESTS"
     kind = Kind.BUSY
     action = "Wait a moment, then try again."
+
+
+class RequestTimeout(ForkloreError):
+    """The rest of a request did not arrive in time."""
+
+    code = "REQUEST_TIMEOUT"
+    kind = Kind.INVALID
+    action = "Check the connection, then try again. Nothing was changed."
 
 
 class Bucket:
@@ -66,28 +86,60 @@ class Bucket:
                 del self._left[next(iter(self._left))]
         return allowed
 
-    def has(self, client: str) -> bool:
-        """Whether the client may have one more."""
+    def put_back(self, client: str) -> None:
+        """Give back what was taken: it was none that counts."""
+        now = self._clock()
         with self._lock:
-            return self._left_now(client, self._clock()) >= 1
+            self._left[client] = (min(self._most, self._left_now(client, now) + 1), now)
 
     def _left_now(self, client: str, now: float) -> float:
         left, since = self._left.get(client, (self._most, now))
         return min(self._most, left + (now - since) * self._per_second)
 
 
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Somebody with a key, and the workspace that it opens."""
+
+    root: Path
+    key: str
+    """What is kept of the key: it tells one client from another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A page that has just logged in."""
+
+    root: Path
+    cookie: str
+    key: str
+    """What the page keeps in its own storage: a cookie is sent to every port of a host, so it opens nothing alone."""
+
+
 class Access:
     """The keys of one service; each opens one workspace."""
 
-    def __init__(self, roots: Sequence[Path], password: str | None = None, kept: Path | None = None) -> None:
-        """Guard the workspaces *roots*; a *password* opens the only one, and logins outlive us in the file *kept*."""
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        state: State,
+        *,
+        password: str | None = None,
+        sessions: str | None = None,
+        open_to_network: bool = False,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Guard the workspaces *roots*; a *password* opens the only one, logins outlive us in the file *sessions*."""
         self.roots = tuple(roots)
+        self._state = state
         self._password = password
-        self._kept = kept
-        self._codes: dict[str, Path] = {}
-        self._sessions: dict[str, str] = read_sessions(kept) if kept else {}
-        self._wrong_codes = Bucket(_TRIES, _TRIES_PER_SECOND)
-        self._wrong_passwords = Bucket(_TRIES, _TRIES_PER_SECOND)
+        self._kept = sessions
+        self._open_to_network = open_to_network
+        self._now = now
+        self._codes: dict[str, tuple[Path, float]] = {}
+        self._sessions = read_sessions(state, sessions) if sessions else {}
+        self._tries_of_codes = Bucket(_TRIES, _TRIES_PER_SECOND)
+        self._tries_of_passwords = Bucket(_TRIES, _TRIES_PER_SECOND)
         self.on_login: Callable[[Path], None] = lambda _root: None
         """Called when a login link was used."""
 
@@ -98,99 +150,109 @@ class Access:
 
     # --- the page -------------------------------------------------------------------------------------------------
 
-    def new_login(self, root: Path) -> str:
-        """Return a code that opens the page once."""
-        code = secrets.token_urlsafe(24)
-        self._codes[_digest(code)] = root
+    def new_login(self, root: Path, *, brief: bool = False) -> str:
+        """Return a code that opens the page once; a *brief* one only at once."""
+        now, code = self._now(), secrets.token_urlsafe(24)
+        self._codes = {key: each for key, each in self._codes.items() if each[1] >= now}
+        self._codes[digest(code)] = (root, now + (_CODE_SECONDS if brief else _SESSION_SECONDS))
         while len(self._codes) > _CODES:
             del self._codes[next(iter(self._codes))]
         return code
 
-    def log_in(self, code: str) -> str | None:
-        """Spend a login code; return the new session, None when the code opens nothing."""
+    def log_in(self, user: str, code: str) -> Login:
+        """Spend the code of a user's login link; raises ``LoginNeeded`` when it opens nothing."""
         # Not counted: a code cannot be guessed, and a foreign page could use up the tries of this machine.
-        root = self._codes.pop(_digest(code), None)
-        if root is None:
-            return None
+        root, until = self._codes.get(digest(code), (None, 0.0))
+        if root is None or root.name != user or until < self._now():
+            raise LoginNeeded("This login link no longer works.")
+        del self._codes[digest(code)]
         self.on_login(root)
         return self._new_session(root)
 
-    def log_in_with_password(self, password: str, client: str) -> str:
+    def log_in_with_password(self, password: str, client: str) -> Login:
         """Return a new session; raises ``NotPaired`` when the password is wrong."""
         return self._new_session(self._root_of_password(password, client))
 
-    def _new_session(self, root: Path) -> str:
-        session = secrets.token_urlsafe(32)
-        self._sessions[self._key(session)] = str(root)
+    def _new_session(self, root: Path) -> Login:
+        login = Login(root, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+        self._sessions[self._digest(login.cookie, login.key)] = Session(str(root), self._now())
         while len(self._sessions) > _SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         self._keep()
-        return session
+        return login
 
-    def log_out(self, session: str) -> None:
+    def log_out(self, cookie: str, key: str) -> None:
         """Forget a session."""
-        self._sessions.pop(self._key(session), None)
-        self._keep()
+        if self._sessions.pop(self._digest(cookie, key), None) is not None:
+            self._keep()
 
-    def of_session(self, session: str) -> Path | None:
-        """Return the workspace that a session opens, if it is one of those that are served."""
-        opened = self._sessions.get(self._key(session))
-        return next((root for root in self.roots if str(root) == opened), None)
+    def of_session(self, cookie: str, key: str) -> Holder | None:
+        """Return who holds both a cookie and its key, if the workspace is one of those that are served."""
+        held = self._digest(cookie, key)
+        session = self._sessions.get(held)
+        if session is None or self._is_over(session):
+            return None
+        return next((Holder(root, held) for root in self.roots if str(root) == session.root), None)
 
-    def _key(self, session: str) -> str:
-        """Return what is kept of a session: another password makes every one worthless."""
-        return _digest(f"{session}\0{self._password or ''}")
+    def _is_over(self, session: Session) -> bool:
+        return self._now() - session.made >= _SESSION_SECONDS
+
+    def _digest(self, *keys: str) -> str:
+        """Return what is kept of a key: another password makes every one worthless."""
+        return digest(*keys, self._password or "")
 
     def _keep(self) -> None:
         if self._kept is not None:
-            keep_sessions(self._kept, self._sessions)
+            self._sessions = {key: each for key, each in self._sessions.items() if not self._is_over(each)}
+            keep_sessions(self._state, self._kept, self._sessions)
 
     # --- the extension --------------------------------------------------------------------------------------------
 
     def pair(self, *, code: str | None, password: str | None, origin: str, client: str) -> tuple[str, Path]:
         """Return a new token for *origin* and the workspace it opens, for a code or the password."""
         token = secrets.token_urlsafe(32)
-        made = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        kept = Token(_digest(token), origin, made)
+        made = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         if password is not None:
             root = self._root_of_password(password, client)
-            add_token(root, kept)
+            add_token(self._state, root, Token(self._digest(token), origin, made))
             return token, root
-        _allow(self._wrong_codes, client)
+        if self._open_to_network:
+            raise NotPaired(
+                "The service is open to the network, so only its password pairs a browser.",
+                action="Enter the password that the service was started with, in the Extensions drawer.",
+            )
+        _take(self._tries_of_codes, client)
         for root in self.roots:
-            if code and redeem_code(root, code, kept):
+            if code and redeem_code(self._state, root, code, Token(digest(token), origin, made), now=self._now()):
+                self._tries_of_codes.put_back(client)
                 return token, root
-        self._wrong_codes.take(client)
-        raise NotPaired("The code opens nothing: it was used already, or is not the one in the extension's folder.")
+        raise NotPaired("This code no longer works: it was used already, or is older than 15 minutes.")
 
-    def of_token(self, token: str, origin: str | None) -> Path | None:
-        """Return the workspace that a token opens for a page of *origin*, or for a program, which has none."""
-        wanted = _digest(token)
+    def of_token(self, token: str, origin: str | None) -> Holder | None:
+        """Return who holds a token: a page of *origin*, or a program, which has none."""
+        wanted = {digest(token), self._digest(token)}  # got with a code, or with the password that is still the same
         for root in self.roots:
-            for known in read_tokens(root):
-                if known.hash == wanted and origin in (None, known.origin):
-                    return root
+            for known in read_tokens(self._state, root):
+                if known.hash in wanted and origin in (None, known.origin):
+                    return Holder(root, known.hash)
         return None
 
     def is_paired(self, origin: str) -> bool:
         """Whether pages of *origin* were let in."""
-        return any(token.origin == origin for root in self.roots for token in read_tokens(root))
+        return any(token.origin == origin for root in self.roots for token in read_tokens(self._state, root))
 
     # --- both -----------------------------------------------------------------------------------------------------
 
     def _root_of_password(self, password: str, client: str) -> Path:
-        _allow(self._wrong_passwords, client)
-        given, known = _digest(password), _digest(self._password or "")
-        if self._password is None or not hmac.compare_digest(given, known):
-            self._wrong_passwords.take(client)
-            raise NotPaired("The password is wrong." if self._password else "The service has no password.")
+        if self._password is None:
+            raise NotPaired("The service has no password.")
+        _take(self._tries_of_passwords, client)  # before it is looked at: many may try at the same time
+        if not hmac.compare_digest(digest(password), digest(self._password)):
+            raise NotPaired("The password is wrong.")
+        self._tries_of_passwords.put_back(client)
         return self.roots[0]
 
 
-def _allow(wrong: Bucket, client: str) -> None:
-    if not wrong.has(client):
-        raise TooManyRequests("Too many tries.")
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()
+def _take(tries: Bucket, client: str) -> None:
+    if not tries.take(client):
+        raise TooManyRequests("Too many failed attempts.", action="Wait a minute, then try again.")

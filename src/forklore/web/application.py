@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from litestar import Litestar, MediaType, Response, Router, get, post
+from litestar import Litestar, MediaType, Router, get, post
 from litestar.datastructures import Cookie
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
-from litestar.params import FromQuery, JSONBody
-from litestar.response import File, Redirect
+from litestar.params import JSONBody
+from litestar.response import File
 from litestar.static_files import create_static_files_router
 from litestar.types import ASGIApp
 from msgspec import Struct
 
 from forklore.version import VERSION
 from forklore.web.access import Access
-from forklore.web.doors import LARGEST_BODY, Doors, House
-from forklore.web.problems import HANDLERS
+from forklore.web.doors import LARGEST_BODY, Doors, House, keys_of
+from forklore.web.problems import HANDLERS, Json
 from forklore.web.routes import COMMANDS, Asked, Text
 from forklore.web.schema import Document
 from forklore.web.service import Service
@@ -59,37 +59,34 @@ def routes(access: Access, service: Service, cookie: str) -> Litestar:
 
 
 @get("/", include_in_schema=False)
-async def index(request: Asked) -> File | Redirect:
-    """Return the page to those who are logged in."""
-    if request.scope["state"]["root"] is None:  # set by the doors
-        return Redirect("/login", status_code=303)
+async def index() -> File:
+    """Return the page; there is nothing of a story in it before it asks for one."""
     return _html("index.html")
 
 
 @get("/login", include_in_schema=False)
-async def login_page(
-    request: Asked, access: TheAccess, cookie: TheCookie, code: FromQuery[str | None] = None
-) -> File | Redirect:
-    """Spend the code of a login link, or tell how to come in."""
-    session = access.log_in(code) if code else None
-    if session is not None:
-        return Redirect("/", status_code=303, cookies=[_cookie(cookie, session)])
-    if request.scope["state"]["root"] is not None:  # set by the doors
-        return Redirect("/", status_code=303)  # an old link in a browser that is in already
+async def login_page() -> File:
+    """Return the page that logs in; following a link spends nothing, so that a look ahead does no harm."""
     return _html("login.html")
 
 
-class Password(Struct, forbid_unknown_fields=True):
-    """The password that the service was started with."""
+class LoginWanted(Struct, forbid_unknown_fields=True):
+    """What a login link holds, or the password that the service was started with."""
 
-    password: Text
+    user: Text | None = None
+    code: Text | None = None
+    password: Text | None = None
 
 
-@post("/login", status_code=204, include_in_schema=False)
-async def login(request: Asked, access: TheAccess, cookie: TheCookie, data: JSONBody[Password]) -> Response[None]:
-    """Let in whoever knows the password."""
-    session = access.log_in_with_password(data.password, client_of(request))
-    return Response(None, status_code=204, cookies=[_cookie(cookie, session)])
+@post("/login", status_code=200, include_in_schema=False)
+async def login(request: Asked, access: TheAccess, cookie: TheCookie, data: JSONBody[LoginWanted]) -> Json:
+    """Let in whoever has a login link or knows the password; what was logged in there before is logged out."""
+    if data.password is not None:
+        made = access.log_in_with_password(data.password, client_of(request))
+    else:
+        made = access.log_in(data.user or "", data.code or "")
+    access.log_out(*keys_of(request.headers, cookie))
+    return Json({"key": made.key, "user": made.root.name}, cookies=[_cookie(cookie, made.cookie)])
 
 
 def _cookie(name: str, session: str) -> Cookie:

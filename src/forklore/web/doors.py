@@ -2,7 +2,7 @@
 
 A browser carries out what any web page tells it to, also against a service on this machine. So the name we are asked
 by (``Host``) must be one of ours, or a foreign name could be pointed here; the page that asks (``Origin``) must be our
-own or a paired SillyTavern; and whoever asks must show a cookie or a token.
+own or a paired SillyTavern; and whoever asks must show a token, or a cookie together with the page's own key.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from forklore.formats.json_text import encode, to_bytes
-from forklore.web.access import Access, Bucket, LoginNeeded
-from forklore.web.addresses import is_address, is_loopback
+from forklore.web.access import Access, Bucket, Holder, LoginNeeded, RequestTimeout
+from forklore.web.addresses import client_at, is_address, is_loopback
 from forklore.web.problems import PROBLEM_JSON, problem
 
 if TYPE_CHECKING:
     from litestar.types import ASGIApp, Receive, Send
 
 LARGEST_BODY = 1 << 20
+KEY_HEADER = "x-forklore-page"
+"""What the page adds to its cookie: a cookie alone reaches every port of a host, and opens nothing."""
 _AT_ONCE, _PER_SECOND = 600.0, 200.0
 
 _CSP = (
@@ -40,8 +41,8 @@ _HEADERS = {
 _FOR_STRANGERS = {"/api/health", "/api/pair"}
 """What may be asked without a token, also by pages that want to be paired: neither tells anything of a story."""
 _PAGES = {"/", "/login"}
-"""What our own page may ask without a token, besides its files; for everything else a key is needed."""
-_BODY_SECONDS = 15.0
+"""What our own page may ask before it is logged in, besides its files; for everything else a key is needed."""
+_BODY_SECONDS = 15.0  # for all of it
 _CORS = {
     "access-control-allow-methods": "GET, POST, DELETE",
     "access-control-allow-headers": "authorization, content-type, x-forklore-job",
@@ -96,9 +97,9 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """A request that may come in, and the workspace it may see; None for what tells nothing of one."""
+    """A request that may come in, and whose it is; None for what tells nothing of a story."""
 
-    root: Path | None = None
+    holder: Holder | None = None
     cors_origin: str | None = None
     """The foreign page that may read the answer."""
 
@@ -120,7 +121,7 @@ class Doors:
                 await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        client = scope["client"][0] if scope.get("client") else ""
+        client = client_at(scope["client"][0] if scope.get("client") else "")
         method, path = scope["method"], scope["path"]
         verdict = self.judge(method, path, headers, client)
         extra = dict(_HEADERS)
@@ -143,8 +144,9 @@ class Doors:
             await send_with_headers({"type": "http.response.start", "status": 204, "headers": []})
             await send_with_headers({"type": "http.response.body", "body": b"", "more_body": False})
         else:
-            scope.setdefault("state", {})["root"] = verdict.root
-            await self._app(scope, _hurried(receive), send_with_headers)
+            scope.setdefault("state", {}).update(holder=verdict.holder, client=client)
+            # Only a POST has a body that is read.
+            await self._app(scope, _hurried(receive) if method == "POST" else receive, send_with_headers)
 
     def judge(self, method: str, path: str, headers: Mapping[str, str], client: str) -> Visitor | Refusal:
         """Return whether a request may come in; nothing of a story is read for it."""
@@ -158,7 +160,7 @@ class Doors:
             if method == "OPTIONS" and "access-control-request-method" in headers:
                 return Visitor(cors_origin=foreign)  # a question whether it may ask; it carries no token
             if path in _FOR_STRANGERS or (foreign is None and (path in _PAGES or path.startswith("/page/"))):
-                return Visitor(self._of_cookie(headers), foreign)
+                return Visitor(None, foreign)
             verdict = self._with_a_key(method, headers, origin, foreign)
             if isinstance(verdict, Visitor):
                 return verdict
@@ -169,14 +171,14 @@ class Doors:
         """Return why the request goes nowhere, whatever it asks: it was sent to another name, or by another page."""
         if not self._house.knows_host(host):
             name = split_host(host)[0]
-            told = f"The service does not know that this machine is called {name!r}."
+            told = f"Forklore does not know this computer by the name {name!r}."
             # A page of the same name may read it: were this port its own, it could anyway.
             is_same = foreign is not None and foreign_name(foreign) == name
             return Refusal(403, "FOREIGN_HOST", told, _NAME_IT, foreign if is_same else None)
         embedded = headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate"
         known = foreign is None or self._access.is_paired(foreign) or self._house.may_pair(foreign, host)
         if not known or (foreign is None and embedded):
-            return Refusal(403, "FOREIGN_ORIGIN", "A page of somebody else asks.", _PAIR_FIRST)
+            return Refusal(403, "FOREIGN_ORIGIN", _OTHER_SITE, _PAIR_FIRST)
         return None
 
     def _too_much(self, path: str, headers: Mapping[str, str], client: str) -> Refusal | None:
@@ -184,7 +186,7 @@ class Doors:
             return Refusal(429, "TOO_MANY_REQUESTS", "Too many requests.", "Wait a moment, then try again.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > LARGEST_BODY:
-            return Refusal(413, "TOO_LARGE", f"A request has at most {LARGEST_BODY} bytes.", "Send less.")
+            return Refusal(413, "TOO_LARGE", f"The request is larger than {LARGEST_BODY} bytes.", "Send less.")
         if any(odd in path for odd in ("\0", "\\", "//")) or {".", ".."} & set(path.split("/")):
             return Refusal(404, "NOT_FOUND", "There is no such address.", _ASK_BY_NAME)
         return None
@@ -194,43 +196,50 @@ class Doors:
     ) -> Visitor | Refusal:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            root = self._access.of_token(token.strip(), foreign)
-            return Visitor(root, foreign) if root else Refusal(401, "NOT_PAIRED", "The token opens nothing.", _PAIR)
-        root = self._of_cookie(headers)
-        if root is None or foreign is not None:
+            holder = self._access.of_token(token.strip(), foreign)
+            return Visitor(holder, foreign) if holder else Refusal(401, "NOT_PAIRED", _UNKNOWN_BROWSER, _PAIR)
+        holder = self._access.of_session(*keys_of(headers, self._house.cookie))
+        if holder is None or foreign is not None:
             return Refusal(401, LoginNeeded.code, "You are not logged in.", LoginNeeded.action)
         site = headers.get("sec-fetch-site", "same-origin")
         if site not in ("same-origin", "none") or (method not in ("GET", "HEAD") and origin is None):
-            return Refusal(403, "FOREIGN_ORIGIN", "A page of somebody else asks.", _PAIR_FIRST)
-        return Visitor(root)
-
-    def _of_cookie(self, headers: Mapping[str, str]) -> Path | None:
-        session = read_cookie(headers.get("cookie", ""), self._house.cookie)
-        return self._access.of_session(session) if session else None
+            return Refusal(403, "FOREIGN_ORIGIN", _OTHER_SITE, _PAIR_FIRST)
+        return Visitor(holder)
 
 
 _ASK_BY_NAME = "Use the address that `forklore serve` printed."
 _NAME_IT = "Use the address that `forklore serve` printed, or start it with `--name` and this name."
-_PAIR_FIRST = "Only Forklore's own page and a paired SillyTavern may ask: `forklore extension install` pairs one."
-_PAIR = "Pair the extension again: `forklore extension install` leaves a new code."
+_OTHER_SITE = "This request came from another site and was refused."
+_PAIR_FIRST = "Only Forklore's own page and a paired SillyTavern may ask. Run `forklore extension install` to pair one."
+_UNKNOWN_BROWSER = "This browser is not paired with Forklore."
+_PAIR = (
+    "Run `forklore extension install`, then reload SillyTavern's page; or enter the password in the Extensions drawer."
+)
 
 
 def _hurried(receive: Receive) -> Receive:
-    """Return *receive* with an end to the patience for a body that does not come."""
-    whole = False
+    """Return *receive* with a deadline for the whole body; it raises ``RequestTimeout``."""
+    loop = asyncio.get_running_loop()
+    deadline, is_whole = loop.time() + _BODY_SECONDS, False
 
     async def hurried() -> Any:
-        nonlocal whole
-        if whole:
+        nonlocal is_whole
+        if is_whole:
             return await receive()
         try:
-            message: Any = await asyncio.wait_for(receive(), _BODY_SECONDS)
-        except TimeoutError:
-            whole, message = True, {"type": "http.disconnect"}
-        whole = whole or not message.get("more_body", False)
+            async with asyncio.timeout_at(deadline):
+                message: Any = await receive()
+        except TimeoutError as error:
+            raise RequestTimeout("The rest of the request did not arrive in time.") from error
+        is_whole = not message.get("more_body", False)
         return message
 
     return hurried
+
+
+def keys_of(headers: Mapping[str, str], cookie: str) -> tuple[str, str]:
+    """Return the page's cookie and the key from its own storage; a session is good only with both."""
+    return read_cookie(headers.get("cookie", ""), cookie) or "", headers.get(KEY_HEADER, "")
 
 
 def read_cookie(header: str, name: str) -> str | None:

@@ -14,11 +14,13 @@ from typing import Any, Generic, TypeVar
 from forklore.app.progress import Cancelled
 from forklore.disk.lock import CreationInProgress
 from forklore.errors import BadRequest, ForkloreError, Kind
+from forklore.web.access import Holder, TooManyRequests
 from forklore.web.events import Events
 
 _NAME = re.compile(r"[A-Za-z0-9-]{8,64}").fullmatch
 _TOLD_EVERY_SECONDS = 0.1
 MOST_JOBS = 16  # works that wait or run at a time; each has a thread
+_MOST_OF_ONE, _MOST_LONG_OF_ONE = 6, 2  # of one client
 
 Answer = TypeVar("Answer")
 
@@ -34,10 +36,12 @@ class JobNotFound(ForkloreError):
 class Job:
     """One piece of work: what it tells goes to the events, and it stops when it is cancelled."""
 
-    def __init__(self, name: str | None, root: Path, events: Events) -> None:
+    def __init__(self, name: str | None, holder: Holder, events: Events, *, is_long: bool = False) -> None:
         """Begin; nobody is told of work without a *name*."""
+        self.client = holder.key
+        self.is_long = is_long
         self._name = name
-        self._root = root
+        self._root = holder.root
         self._events = events
         self._told_at = 0.0
         self.is_cancelled = threading.Event()
@@ -79,16 +83,16 @@ class Jobs:
         self._stopped = False
 
     @contextmanager
-    def begin(self, root: Path, name: str | None) -> Iterator[Job]:
-        """Follow a piece of work under the *name* its caller gave it."""
+    def begin(self, holder: Holder, name: str | None, *, is_long: bool = False) -> Iterator[Job]:
+        """Follow a piece of work under the *name* its caller gave it; nobody has too many, or too many long ones."""
+        root = holder.root
         if name is not None and not _NAME(name):
             raise BadRequest("A job is named by 8 to 64 letters, digits and hyphens.")
-        job = Job(name, root, self._events)
+        job = Job(name, holder, self._events, is_long=is_long)
         with self._lock:
             if name is not None and (root, name) in self._running:
                 raise BadRequest(f"There is a job {name!r} already.", action="Choose another name.")
-            if len(self._all) >= MOST_JOBS:
-                raise CreationInProgress(f"{MOST_JOBS} operations are waiting already.")
+            self._refuse_too_many(job)
             if self._stopped:
                 raise Cancelled("The service stops.")
             self._all.add(job)
@@ -101,6 +105,21 @@ class Jobs:
                 self._all.discard(job)
                 if name is not None:
                     del self._running[root, name]
+
+    def _refuse_too_many(self, job: Job) -> None:
+        own = [each for each in self._all if each.client == job.client]
+        if job.is_long and sum(each.is_long for each in own) >= _MOST_LONG_OF_ONE:
+            raise TooManyRequests(
+                f"{_MOST_LONG_OF_ONE} long tasks of yours are running already.",
+                action="Wait until one of them is done, or cancel it, then try again.",
+            )
+        if len(own) >= _MOST_OF_ONE:
+            raise TooManyRequests(
+                f"{_MOST_OF_ONE} tasks of yours are running or waiting already.",
+                action="Wait until one of them is done, or cancel it, then try again.",
+            )
+        if len(self._all) >= MOST_JOBS:
+            raise CreationInProgress(f"{MOST_JOBS} operations are waiting already.")
 
     def cancel(self, root: Path, name: str) -> None:
         """Ask a piece of work to stop where that leaves nothing behind."""

@@ -25,7 +25,11 @@ STATUS = {
     Kind.DAMAGED: HTTPStatus.UNPROCESSABLE_ENTITY,  # the service is well, the story's file is not
 }
 
-_OWN_STATUS = {"TOO_MANY_REQUESTS": HTTPStatus.TOO_MANY_REQUESTS, "LOGIN_NEEDED": HTTPStatus.UNAUTHORIZED}
+_OWN_STATUS = {
+    "TOO_MANY_REQUESTS": HTTPStatus.TOO_MANY_REQUESTS,
+    "LOGIN_NEEDED": HTTPStatus.UNAUTHORIZED,
+    "REQUEST_TIMEOUT": HTTPStatus.REQUEST_TIMEOUT,
+}
 
 _log = logging.getLogger("forklore.web")
 
@@ -87,7 +91,9 @@ def _answer(told: dict[str, Any], headers: dict[str, str] | None = None) -> Resp
 
 def on_forklore_error(_request: Request[Any, Any, Any], error: ForkloreError) -> Response[Any]:
     """Answer what cannot be fulfilled."""
-    return _answer(of_error(error))
+    told = of_error(error)
+    # The rest of a body that came too late would be taken for the next request.
+    return _answer(told, {"connection": "close"} if told["status"] == HTTPStatus.REQUEST_TIMEOUT else None)
 
 
 def on_os_error(_request: Request[Any, Any, Any], error: OSError) -> Response[Any]:
@@ -96,7 +102,7 @@ def on_os_error(_request: Request[Any, Any, Any], error: OSError) -> Response[An
 
 
 def on_unreadable_body(_request: Request[Any, Any, Any], _error: Exception) -> Response[Any]:
-    """Answer a body that is no UTF-8, or nested deeper than anybody would."""
+    """Answer a body that is not UTF-8, or that is nested deeper than anybody would."""
     return _answer(of_error(BadRequest("The request cannot be read.", action="Correct the request and try again.")))
 
 
@@ -135,14 +141,15 @@ HANDLERS: dict[Any, Any] = {
 }
 
 _CAN_GO_WRONG = {
-    401: "No token, or one that opens nothing.",
-    403: "Asked from a foreign page, or by a foreign name of this machine.",
+    401: "Not logged in, or not paired.",
+    403: "The request came from another site, or was sent to a name that is not this computer's.",
     404: "There is no such chat, operation or item.",
+    408: "The rest of the request did not arrive in time.",
     409: "The story is not ready for it, or something changed meanwhile.",
     413: "The request is too large.",
     422: "The request makes no sense, or a file of the story is damaged.",
     423: "Somebody else is changing the workspace.",
-    429: "Too many requests.",
+    429: "Too many requests, or too much work at a time.",
 }
 
 RESPONSES: dict[int, ResponseSpec] = {

@@ -69,7 +69,7 @@ async def status(request: Asked, service: TheService, chat: Chat) -> Json:
 @get("/contamination", responses=RESPONSES, summary="Who wrote which entry")
 async def contamination(request: Asked, service: TheService, chat: Chat) -> Json:
     """Return whose messages can have produced each entry of the timeline's lorebook."""
-    return await service.look(request, lambda forklore: forklore.contamination(chat))
+    return await service.look(request, lambda forklore: forklore.contamination(chat), is_long=True)
 
 
 # --- forking ------------------------------------------------------------------------------------------------------
@@ -214,13 +214,13 @@ async def repair(request: Asked, service: TheService, data: JSONBody[RepairWante
 @get("/doctor", responses=RESPONSES, summary="Examine the whole workspace")
 async def examine(request: Asked, service: TheService) -> Json:
     """Return every finding of the workspace."""
-    return await service.look(request, lambda forklore: forklore.doctor())
+    return await service.look(request, lambda forklore: forklore.doctor(), is_long=True)
 
 
 @post("/doctor", status_code=200, responses=RESPONSES, summary="Mend the whole workspace")
 async def doctor(request: Asked, service: TheService, data: JSONBody[DoctorWanted]) -> Json:
     """Examine the workspace and mend what can be mended without losing anything."""
-    return await service.change(request, lambda forklore: forklore.doctor(fix=data.fix))
+    return await service.change(request, lambda forklore: forklore.doctor(fix=data.fix), is_long=True)
 
 
 @post("/isolate", status_code=200, responses=RESPONSES, summary="Isolate a fork, or all that share a lorebook")
@@ -231,8 +231,8 @@ async def isolate(request: Asked, service: TheService, data: JSONBody[IsolationW
         raise BadRequest("All can be isolated, but only one lorebook at a time is declared shared.")
     if data.all:
         if data.dry_run:
-            return await service.look(request, lambda forklore: forklore.plan_isolations(chat))
-        return await service.change(request, lambda forklore: forklore.isolate_all(chat))
+            return await service.look(request, lambda forklore: forklore.plan_isolations(chat), is_long=True)
+        return await service.change(request, lambda forklore: forklore.isolate_all(chat), is_long=True)
     if chat is None:
         raise BadRequest("Which chat is to be isolated?")
     if data.dry_run:
@@ -280,7 +280,7 @@ async def delete(request: Asked, service: TheService, data: JSONBody[DeletionWan
 @get("/cleanup", responses=RESPONSES, summary="What is left over")
 async def leftovers(request: Asked, service: TheService) -> Json:
     """Return clones that nobody names and map entries of vanished chats."""
-    return await service.look(request, lambda forklore: forklore.cleanup())
+    return await service.look(request, lambda forklore: forklore.cleanup(), is_long=True)
 
 
 @post("/cleanup", status_code=200, responses=RESPONSES, summary="Clean up")

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,17 +16,23 @@ from typing import Any
 
 import uvicorn
 
+from forklore.app.extension import renew_code
 from forklore.app.open import state_folder
+from forklore.disk.access import remove_former_access
+from forklore.disk.state import State
 from forklore.disk.workspace import only_one
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.web.access import Access
 from forklore.web.addresses import is_loopback
 from forklore.web.application import application
+from forklore.web.connections import BACKLOG, Connection
 from forklore.web.doors import House
 from forklore.web.service import Service
+from forklore.web.views import login_path
 
 _SHORTEST_PASSWORD = 8
 _LAST_SECONDS = 30  # for what is being written when the service is told to stop
+_WAITING_OUTSIDE = 1024  # connections that the system keeps for us
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -81,7 +88,7 @@ def serve(
     roots = [root.resolve() for root in roots]
     to_network = not is_loopback(host)
     if to_network and (password is None or len(password) < _SHORTEST_PASSWORD):
-        raise PasswordNeeded(f"Everybody who can reach {host} could read and change the stories.")
+        raise PasswordNeeded(f"Without a password, anyone who can reach {host} could read and change your stories.")
     if password is not None:
         only_one(list(roots))  # a password opens one workspace
     listening = _listen(host, port)
@@ -90,19 +97,29 @@ def serve(
     if to_network:
         known |= {socket.gethostname().lower(), f"{socket.gethostname().lower()}.local"}
     house = House(port, frozenset(known), open_to_network=to_network, origins=frozenset(origins))
-    kept = state_folder() / f"sessions-{port}.json"
-    access, service = Access(roots, password, kept), Service()
+    state = State(state_folder())
+    for root in roots:
+        remove_former_access(root)
+        if not to_network:  # there only the password opens
+            renew_code(root, state, now=time.time())
+    kept = f"sessions-{port}.json"
+    access = Access(roots, state, password=password, sessions=kept, open_to_network=to_network)
+    service = Service()
     address = f"http://{_shown(host)}:{port}"
 
     def link(root: Path) -> str:
-        return f"{address}/login?code={access.new_login(root)}"
+        return address + login_path(root, access.new_login(root))
 
     access.on_login = lambda root: on_login(link(root))
     on_ready(Serving(address, tuple((root, link(root)) for root in roots), to_network))
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     logging.getLogger("watchdog").setLevel(logging.ERROR)  # it warns of every folder that is watched no more
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # it warns of every request that is not HTTP
     config = uvicorn.Config(
         application(house, access, service, poll=poll),
+        http=Connection,
+        backlog=BACKLOG,
+        proxy_headers=False,  # who asks is who is connected, whatever a header says
         date_header=False,
         log_config=None,
         access_log=False,
@@ -123,6 +140,12 @@ class _Server(uvicorn.Server):
         self._patience = patience
         self._loop: asyncio.AbstractEventLoop | None = None
         self._told_to_stop = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen; whoever is not accepted yet waits outside, where he costs us no file."""
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(_WAITING_OUTSIDE)
 
     async def main_loop(self) -> None:
         """Sleep until told to stop: uvicorn's own loop wakes ten times a second."""

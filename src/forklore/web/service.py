@@ -14,7 +14,7 @@ from anyio import CapacityLimiter, to_thread
 
 from forklore.app.open import open_workspace
 from forklore.app.progress import Progress, Silent
-from forklore.web.access import LoginNeeded
+from forklore.web.access import Holder, LoginNeeded
 from forklore.web.events import Events
 from forklore.web.jobs import MOST_JOBS, Job, Jobs, Together
 from forklore.web.problems import Json
@@ -56,32 +56,38 @@ class Service:
 
     # --- requests -------------------------------------------------------------------------------------------------
 
-    async def look(self, request: Request[Any, Any, Any], act: Callable[[Forklore], Result]) -> Json:
+    async def look(
+        self, request: Request[Any, Any, Any], act: Callable[[Forklore], Result], *, is_long: bool = False
+    ) -> Json:
         """Answer with what *act* returns; it changes nothing."""
-        root, name = self._root(request), request.headers.get(JOB_HEADER)
-        if name is not None:
-            return Json(await self._as_job(request, root, name, act))
-        return Json(await self._in_reader(lambda: act(_opened(root)).to_json()))
+        holder, name = self._holder(request), request.headers.get(JOB_HEADER)
+        if is_long or name is not None:
+            return Json(await self._as_job(request, holder, name, act, is_long=is_long))
+        return Json(await self._in_reader(lambda: act(_opened(holder.root)).to_json()))
 
-    async def change(self, request: Request[Any, Any, Any], act: Callable[[Forklore], Result]) -> Json:
+    async def change(
+        self, request: Request[Any, Any, Any], act: Callable[[Forklore], Result], *, is_long: bool = False
+    ) -> Json:
         """Answer with what *act* returns, and tell everybody what it did."""
-        root, name = self._root(request), request.headers.get(JOB_HEADER)
-        return Json(await self._as_job(request, root, name, act, tell=True))
+        holder, name = self._holder(request), request.headers.get(JOB_HEADER)
+        return Json(await self._as_job(request, holder, name, act, is_long=is_long, tell=True))
 
-    def _root(self, request: Request[Any, Any, Any]) -> Path:
+    def _holder(self, request: Request[Any, Any, Any]) -> Holder:
         self._asked = time.monotonic()
-        return root_of(request)
+        return holder_of(request)
 
     async def _as_job(
         self,
         request: Request[Any, Any, Any],
-        root: Path,
+        holder: Holder,
         name: str | None,
         act: Callable[[Forklore], Result],
         *,
+        is_long: bool,
         tell: bool = False,
     ) -> dict[str, Any]:
         """Do it in a thread, where it can be followed and cancelled; whoever goes away does not want it any more."""
+        root = holder.root
 
         def work() -> dict[str, Any]:
             forklore = _opened(root, job)
@@ -93,7 +99,7 @@ class Service:
                 if tell:
                     self.tell_operations(root, forklore)
 
-        with self.jobs.begin(root, name) as job:
+        with self.jobs.begin(holder, name, is_long=is_long) as job:
             leaving = asyncio.create_task(_cancel_when_gone(request, job))
             try:
                 return await self._in_writer(work)
@@ -152,12 +158,17 @@ class Service:
         return await to_thread.run_sync(work, limiter=self._writers)
 
 
+def holder_of(request: Request[Any, Any, Any]) -> Holder:
+    """Return who asks."""
+    holder: Holder | None = request.scope["state"]["holder"]  # set by the doors
+    if holder is None:
+        raise LoginNeeded("You are not logged in.")
+    return holder
+
+
 def root_of(request: Request[Any, Any, Any]) -> Path:
     """Return the workspace that the request's key opens."""
-    root: Path | None = request.scope["state"]["root"]  # set by the doors
-    if root is None:
-        raise LoginNeeded("You are not logged in.")
-    return root
+    return holder_of(request).root
 
 
 async def _cancel_when_gone(request: Request[Any, Any, Any], job: Job) -> None:

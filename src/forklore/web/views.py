@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from anyio import to_thread
 from litestar import Response, delete, get, post
@@ -14,6 +16,7 @@ from msgspec import Struct
 
 from forklore.version import VERSION
 from forklore.web.access import Access
+from forklore.web.doors import keys_of
 from forklore.web.problems import RESPONSES, Json
 from forklore.web.routes import Asked, At, Chat, Text, TheService
 from forklore.web.service import root_of
@@ -122,7 +125,7 @@ async def cancel_job(request: Asked, service: TheService, job: FromPath[str]) ->
 
 
 class Pairing(Struct, forbid_unknown_fields=True):
-    """What the extension shows to be let in: the code it was installed with, or the password."""
+    """What the extension shows to be paired: the code in its folder, or the password."""
 
     code: Text | None = None
     password: Text | None = None
@@ -145,22 +148,28 @@ async def pair(request: Asked, access: TheAccess, data: JSONBody[Pairing]) -> Js
 
 @post("/login", status_code=200, summary="A link to the page", responses=RESPONSES)
 async def login_link(request: Asked, access: TheAccess) -> Json:
-    """Return a path that opens the page once: for the extension, which has a token but no cookie."""
-    return Json({"path": f"/login?code={access.new_login(root_of(request))}"})
+    """Return a path that opens the page once, within a minute: for the extension, which has a token but no cookie."""
+    root = root_of(request)
+    return Json({"path": login_path(root, access.new_login(root, brief=True))})
+
+
+def login_path(root: Path, code: str) -> str:
+    """Return the path of a login link, which names its user."""
+    return f"/login?{urlencode({'user': root.name, 'code': code})}"
 
 
 @post("/logout", status_code=204, summary="Log out", responses=RESPONSES)
 async def logout(request: Asked, access: TheAccess, cookie: TheCookie) -> Response[None]:
     """Forget the page's session."""
-    access.log_out(request.cookies.get(cookie, ""))
+    access.log_out(*keys_of(request.headers, cookie))
     response: Response[None] = Response(None, status_code=204)
     response.delete_cookie(cookie)
     return response
 
 
 def client_of(request: Asked) -> str:
-    """Return the address the request came from."""
-    return request.client.host if request.client else ""
+    """Return which client asks, whatever its headers say."""
+    return str(request.scope["state"]["client"])  # set by the doors
 
 
 VIEWS: list[Any] = [

@@ -1,19 +1,32 @@
 """Installing the extension: whole, up to date, and gone without a trace when it is taken away."""
 
 import json
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import forklore
+from forklore.app import extension
 from forklore.app.extension import SOURCE, ExtensionForeign
 from forklore.app.forklore import Forklore
-from forklore.errors import BadRequest
+from forklore.app.open import state_folder
+from forklore.disk import access
+from forklore.disk.access import Token, add_token
+from forklore.disk.state import State
+from forklore.errors import BadRequest, LinkOutside
 from forklore.testing import stories
 from forklore.testing.stories import read_workspace, write_workspace
 from forklore.version import VERSION
 
 PLACE = "extensions/forklore"
+
+
+@pytest.fixture
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that is no part of the workspace."""
+    return tmp_path_factory.mktemp("elsewhere")
 
 
 @pytest.fixture
@@ -35,6 +48,12 @@ class TestInstall:
         assert found.current
         assert found.code_waiting
         assert not found.paired
+        assert not found.password_needed
+
+    def test_nobody_else_can_read_the_code(self, workspace: Forklore) -> None:
+        workspace.extension("install")
+
+        assert (workspace.root / PLACE / "pairing.json").stat().st_mode & 0o077 == 0
 
     def test_the_code_has_128_bits_and_is_another_one_each_time(self, workspace: Forklore) -> None:
         codes = set()
@@ -70,6 +89,88 @@ class TestInstall:
         assert workspace.extension().installed is None
         assert workspace.extension("uninstall").removed == ()
 
+    @pytest.mark.parametrize("link", ["extensions", PLACE])
+    def test_a_folder_that_lies_elsewhere_is_left_alone(self, workspace: Forklore, elsewhere: Path, link: str) -> None:
+        (workspace.root / link).parent.mkdir(exist_ok=True)
+        (workspace.root / link).symlink_to(elsewhere)
+
+        with pytest.raises(LinkOutside):
+            workspace.extension("install")
+
+        assert list(elsewhere.iterdir()) == []
+
+    def test_for_the_folder_of_another_user_the_password_is_offered(
+        self, workspace: Forklore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(os, "geteuid", lambda: workspace.root.stat().st_uid + 1)
+
+        found = workspace.extension("install")
+
+        assert found.password_needed
+        assert not found.code_waiting
+        assert not (workspace.root / PLACE / "pairing.json").exists()
+
+    def test_the_tokens_of_before_are_removed(self, workspace: Forklore) -> None:
+        former = workspace.root / ".forklore/access.json"
+        former.parent.mkdir(exist_ok=True)
+        for action in ("install", "uninstall"):
+            former.write_text('{"tokens": []}')
+            workspace.extension(action)
+            assert not former.exists()
+
+    def test_no_link_is_followed_to_remove_them(self, workspace: Forklore, elsewhere: Path) -> None:
+        (elsewhere / "access.json").write_text("mine")
+        with suppress(FileNotFoundError):
+            (workspace.root / ".forklore").rename(elsewhere / "aside")
+        (workspace.root / ".forklore").symlink_to(elsewhere)
+
+        access.remove_former_access(workspace.root)
+
+        assert (elsewhere / "access.json").read_text() == "mine"
+
+
+class TestRenewal:
+    """What ``serve`` does when it starts."""
+
+    @pytest.fixture
+    def state(self) -> State:
+        return State(state_folder())
+
+    def test_a_new_code_is_left_where_the_extension_is(self, workspace: Forklore, state: State) -> None:
+        workspace.extension("install")
+        path = workspace.root / PLACE / "pairing.json"
+        before = path.read_bytes()
+
+        extension.renew_code(workspace.root, state, now=1_000_000.0)
+
+        assert path.read_bytes() != before
+        assert extension.status(workspace.root, state, now=1_000_900.0).code_waiting
+        assert not extension.status(workspace.root, state, now=1_000_901.0).code_waiting
+
+    def test_nothing_is_written_where_the_extension_is_not(self, workspace: Forklore, state: State) -> None:
+        before = read_workspace(workspace.root)
+
+        extension.renew_code(workspace.root, state, now=1_000_000.0)
+
+        assert read_workspace(workspace.root) == before
+
+    def test_nothing_is_written_through_a_link(self, workspace: Forklore, state: State, elsewhere: Path) -> None:
+        workspace.extension("install")
+        moved = (workspace.root / PLACE).rename(elsewhere / "moved")
+        (workspace.root / PLACE).symlink_to(moved)
+        before = (moved / "pairing.json").read_bytes()
+
+        extension.renew_code(workspace.root, state, now=1_000_000.0)
+
+        assert (moved / "pairing.json").read_bytes() == before
+
+    def test_a_folder_that_cannot_be_written_keeps_nobody_from_serving(self, workspace: Forklore, state: State) -> None:
+        workspace.extension("install")
+        (workspace.root / PLACE / "pairing.json").unlink()
+        (workspace.root / PLACE / "pairing.json").mkdir()
+
+        extension.renew_code(workspace.root, state, now=1_000_000.0)
+
 
 class TestStatus:
     def test_looking_writes_nothing(self, workspace: Forklore) -> None:
@@ -92,18 +193,23 @@ class TestStatus:
 
     def test_a_token_for_the_extension_means_paired(self, workspace: Forklore) -> None:
         workspace.extension("install")
-        (workspace.root / ".forklore").mkdir(exist_ok=True)
-        token = {"hash": "00", "origin": "http://127.0.0.1:8000", "made": "2026-11-15T18:36:13Z", "for": "extension"}
-        (workspace.root / ".forklore/access.json").write_text(json.dumps({"tokens": [token]}))
+        add_token(State(state_folder()), workspace.root, Token("00", "http://127.0.0.1:8000", "2026-11-15T18:36:13Z"))
 
         assert workspace.extension().paired
+        assert not workspace.extension("uninstall").paired
 
-    @pytest.mark.parametrize("content", ["", "[]", '{"tokens": 1}', '{"tokens": [1]}', "\x00"])
-    def test_a_garbled_access_file_means_not_paired(self, workspace: Forklore, content: str) -> None:
+    def test_a_list_of_tokens_in_the_folder_means_nothing(self, workspace: Forklore) -> None:
         (workspace.root / ".forklore").mkdir(exist_ok=True)
-        (workspace.root / ".forklore/access.json").write_text(content)
+        token = {"hash": "00", "origin": "http://127.0.0.1:8000", "made": "2026-11-15T18:36:13Z"}
+        (workspace.root / ".forklore/access.json").write_text(json.dumps({"tokens": [token]}))
 
         assert not workspace.extension().paired
+
+    def test_a_code_that_somebody_else_left_is_none(self, workspace: Forklore) -> None:
+        (workspace.root / PLACE).mkdir(parents=True)
+        (workspace.root / PLACE / "pairing.json").write_text('{"code": "open-sesame"}')
+
+        assert not workspace.extension().code_waiting
 
 
 class TestUninstall:

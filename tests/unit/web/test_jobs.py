@@ -1,16 +1,20 @@
 """Work is followed and cancelled; a question of many is answered once."""
 
 import asyncio
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from forklore.app.progress import Cancelled
+from forklore.disk.lock import CreationInProgress
 from forklore.errors import BadRequest
+from forklore.web.access import Holder, TooManyRequests
 from forklore.web.events import Events
 from forklore.web.jobs import JobNotFound, Jobs, Together
 
 ROOT = Path("data/default-user")
+ANNA, BORIS = Holder(ROOT, "anna's key"), Holder(ROOT, "boris's key")
 
 
 async def answers(count: int, gap: float, fails: bool = False) -> tuple[list[object], int]:
@@ -70,7 +74,7 @@ def test_an_asker_who_gives_up_takes_nobody_along() -> None:
 
 def test_work_stops_when_it_is_cancelled() -> None:
     jobs = Jobs(Events())
-    with jobs.begin(ROOT, "my-job-1") as job:
+    with jobs.begin(ANNA, "my-job-1") as job:
         job.go_on()
         jobs.cancel(ROOT, "my-job-1")
         with pytest.raises(Cancelled):
@@ -81,26 +85,53 @@ def test_work_stops_when_it_is_cancelled() -> None:
 
 def test_work_of_another_workspace_cannot_be_cancelled() -> None:
     jobs = Jobs(Events())
-    with jobs.begin(ROOT, "my-job-1"), pytest.raises(JobNotFound):
+    with jobs.begin(ANNA, "my-job-1"), pytest.raises(JobNotFound):
         jobs.cancel(Path("data/somebody-else"), "my-job-1")
 
 
 def test_a_job_has_a_name_of_its_own() -> None:
     jobs = Jobs(Events())
     for name in ("short", "x" * 65, "with blank", "../../etc", ""):
-        with pytest.raises(BadRequest), jobs.begin(ROOT, name):
+        with pytest.raises(BadRequest), jobs.begin(ANNA, name):
             pass
-    with jobs.begin(ROOT, "my-job-1"), pytest.raises(BadRequest), jobs.begin(ROOT, "my-job-1"):
+    with jobs.begin(ANNA, "my-job-1"), pytest.raises(BadRequest), jobs.begin(ANNA, "my-job-1"):
         pass
+
+
+def test_one_client_has_six_tasks_at_a_time_and_two_long_ones() -> None:
+    jobs = Jobs(Events())
+    with ExitStack() as running:
+        for _ in range(2):
+            running.enter_context(jobs.begin(ANNA, None, is_long=True))
+        with pytest.raises(TooManyRequests, match="2 long tasks of yours") as refused:
+            running.enter_context(jobs.begin(ANNA, None, is_long=True))
+        assert "Wait until one of them is done" in refused.value.action
+        for _ in range(4):
+            running.enter_context(jobs.begin(ANNA, None))
+        with pytest.raises(TooManyRequests, match="6 tasks of yours"):
+            running.enter_context(jobs.begin(ANNA, None))
+        for _ in range(2):
+            running.enter_context(jobs.begin(BORIS, None, is_long=True))  # others are not held up
+    with jobs.begin(ANNA, None, is_long=True):
+        pass
+
+
+def test_all_clients_together_have_sixteen_tasks_at_a_time() -> None:
+    jobs = Jobs(Events())
+    with ExitStack() as running:
+        for number in range(16):
+            running.enter_context(jobs.begin(Holder(ROOT, f"key {number}"), None))
+        with pytest.raises(CreationInProgress):
+            running.enter_context(jobs.begin(ANNA, None))
 
 
 def test_stopping_cancels_what_runs_and_begins_nothing_more() -> None:
     jobs = Jobs(Events())
-    with jobs.begin(ROOT, None) as job:
+    with jobs.begin(ANNA, None) as job:
         jobs.stop()
         with pytest.raises(Cancelled):
             job.go_on()
-    with pytest.raises(Cancelled), jobs.begin(ROOT, None):
+    with pytest.raises(Cancelled), jobs.begin(ANNA, None):
         pass
 
 
@@ -110,7 +141,7 @@ def test_progress_is_told_under_the_name_of_the_job() -> None:
         heard: list[str] = []
         stream = events.listen(ROOT, ("hello", {}))
         heard.append(await anext(stream))
-        with Jobs(events).begin(ROOT, "my-job-1") as job:
+        with Jobs(events).begin(ANNA, "my-job-1") as job:
             job.step(1, "Validating requirements...")
             job.note("Half an emoji: \ud83d", good=True)
             job.advance(5, 10)

@@ -37,8 +37,8 @@ def serve(
 ) -> None:
     """Serve the page with your stories.
 
-    It opens in the browser by a link that works once. Only this machine can reach it; with --host others can, and then
-    the environment's FORKLORE_PASSWORD must hold a password. The SillyTavern extension talks to it, too.
+    It opens in the browser with a link that works once. Only this computer can reach it; with --host others can, and
+    then the environment's FORKLORE_PASSWORD must hold a password. The SillyTavern extension talks to it, too.
     """
     serve_page(
         invocation.find(),

@@ -3,6 +3,8 @@
  * @module
  */
 
+import { keyHeader } from "./key.js";
+
 /** @typedef {import("./types.js").Finding} Finding */
 
 /** A request that was not fulfilled, with what a person can do about it. */
@@ -56,9 +58,32 @@ export function onTrouble(watcher) {
  * @param {Options} options
  * @returns {Promise<any>}
  */
-async function request(method, path, body, { signal, job }) {
+async function request(method, path, body, options) {
+  return parsed(await (await answered(method, path, body, options)).text());
+}
+
+/**
+ * Opens a stream of the service.
+ * @param {string} path below /api/
+ * @param {AbortSignal} signal ends it
+ * @returns {Promise<ReadableStream<Uint8Array>>}
+ */
+export async function openStream(path, signal) {
+  const { body } = await answered("GET", `/api/${path}`, undefined, { signal });
+  if (!body) throw new Problem(0, { code: "OFFLINE", kind: "offline" });
+  return body;
+}
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} body
+ * @param {Options} options
+ * @returns {Promise<Response>} a good answer; anything else is thrown
+ */
+async function answered(method, path, body, { signal, job }) {
   /** @type {Record<string, string>} */
-  const headers = { Accept: "application/json" };
+  const headers = { Accept: "application/json", ...keyHeader() };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (job) headers["X-Forklore-Job"] = job;
   /** @type {Response} */
@@ -76,10 +101,8 @@ async function request(method, path, body, { signal, job }) {
     if (signal?.aborted) throw error;
     throw trouble(new Problem(0, { code: "OFFLINE", kind: "offline" }));
   }
-  const text = await answer.text();
-  const json = parsed(text);
-  if (answer.ok) return json;
-  const problem = new Problem(answer.status, json ?? { code: "UNKNOWN", detail: answer.statusText });
+  if (answer.ok) return answer;
+  const problem = new Problem(answer.status, parsed(await answer.text()) ?? { code: "UNKNOWN", detail: answer.statusText });
   throw problem.loggedOut ? trouble(problem) : problem;
 }
 

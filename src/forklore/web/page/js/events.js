@@ -2,18 +2,18 @@
  * What the service tells by itself: one stream, taken up again when it breaks.
  * @module
  */
-import { look, problemOf } from "./api.js";
+import { look, openStream, problemOf } from "./api.js";
 
 /** @typedef {"connecting" | "live" | "lost" | "out"} Connection */
 
-const NAMES = ["hello", "progress", "operation", "changed", "findings", "open_chat", "bye"];
 const LONGEST = 15_000;
+const SILENCE = 50_000; // the service is heard every 20 seconds
 
 const bus = new EventTarget();
 /** @type {Connection} */
 let state = "connecting";
-/** @type {EventSource | null} */
-let source = null;
+/** @type {AbortController | null} */
+let stream = null;
 let timer = 0;
 let pause = 1000;
 let wasLost = false;
@@ -59,28 +59,38 @@ export function connection() {
 /** Opens the stream, and does so again whenever it breaks. */
 export function connect() {
   clearTimeout(timer);
-  source?.close();
-  const opened = new EventSource("/api/events");
-  source = opened;
-  opened.addEventListener("open", () => {
+  stream?.abort();
+  const opened = new AbortController();
+  stream = opened;
+  void listen(opened).finally(() => stream === opened && retryLater());
+}
+
+/**
+ * Tells what the stream says until it ends. It is read by fetch: an EventSource could not send the page's key.
+ * @param {AbortController} opened
+ */
+async function listen(opened) {
+  try {
+    const reader = (await openStream("events", opened.signal)).getReader();
     pause = 1000;
     become("live");
-  });
-  opened.addEventListener("error", () => {
-    if (source !== opened) return;
-    opened.close();
-    retryLater();
-  });
-  for (const event of NAMES) {
-    opened.addEventListener(event, (told) => {
-      if (!(told instanceof MessageEvent)) return; // the stream's own "open" has the name of one of ours
-      const data = JSON.parse(told.data);
-      if (event === "bye") {
-        opened.close();
-        retryLater();
+    const decoder = new TextDecoder();
+    let text = "";
+    for (;;) {
+      const silence = window.setTimeout(() => opened.abort(), SILENCE);
+      const { done, value } = await reader.read().finally(() => clearTimeout(silence));
+      if (done) return;
+      const parts = (text + decoder.decode(value, { stream: true })).split("\n\n");
+      text = parts.pop() ?? "";
+      for (const part of parts) {
+        const event = /^event: (.*)$/m.exec(part)?.[1];
+        const data = /^data: (.*)$/m.exec(part)?.[1];
+        if (event && data) tell(event, JSON.parse(data));
+        if (event === "bye") return;
       }
-      tell(event, data);
-    });
+    }
+  } catch {
+    // It broke off, which is the same as an end.
   }
 }
 
@@ -108,7 +118,8 @@ export async function tryNow() {
 /** Nobody is logged in: there is nothing to listen to. */
 export function leave() {
   clearTimeout(timer);
-  source?.close();
+  stream?.abort();
+  stream = null;
   become("out");
 }
 

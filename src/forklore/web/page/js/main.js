@@ -7,6 +7,7 @@ import { closeDialogs } from "./dialog.js";
 import { fill, h } from "./dom.js";
 import { connect, leave, on } from "./events.js";
 import { timelineName } from "./format.js";
+import { storedLogin } from "./key.js";
 import { mentioned } from "./notices.js";
 import { waiting } from "./parts.js";
 import { problemPart } from "./problems.js";
@@ -89,6 +90,7 @@ export async function redraw() {
 }
 
 async function start() {
+  if (!storedLogin()) return location.replace(`/login${location.hash}`);
   await loadStrings();
   place = drawShell();
   onTrouble((problem) => {
