@@ -17,6 +17,7 @@ from forklore.formats.json_text import NotJson
 from forklore.formats.settings_json import SettingsBooks, parse_settings
 from forklore.model.address import ChatAddress
 from forklore.model.names import sanitise, tells
+from forklore.printable import printable
 
 _CHATS, _GROUP_CHATS, _GROUPS, _WORLDS = "chats", "group chats", "groups", "worlds"
 _SUFFIX = ".jsonl"
@@ -198,6 +199,7 @@ class Workspace:
             lambda chat: str(chat) == text,
             lambda chat: chat.name == text,
             lambda chat: text.casefold() in str(chat).casefold(),
+            lambda chat: text.casefold() in printable(str(chat)).casefold(),  # as it was shown
         ):
             found = [chat for chat in chats if fits(chat)]
             if len(found) == 1:
@@ -205,9 +207,7 @@ class Workspace:
             if self._exact_addresses and address is not None and not found:
                 break
             if found:
-                shown = "".join(f"\n  {chat}" for chat in found[:20])
-                more = f"\n  … and {len(found) - 20} more" if len(found) > 20 else ""
-                raise ChatAmbiguous(f"{text!r} fits {len(found)} chats:{shown}{more}")
+                raise ChatAmbiguous(f"{text!r} fits {len(found)} chats:", choices=found)
         raise ChatNotFound(f"There is no chat {text!r}.")
 
     def _is_solo_chat(self, address: ChatAddress) -> bool:

@@ -18,6 +18,7 @@ import uvicorn
 from forklore.app.open import state_folder
 from forklore.disk.workspace import only_one
 from forklore.errors import BadRequest, ForkloreError, Kind
+from forklore.log.records import log_on_stderr
 from forklore.web.access import Access
 from forklore.web.addresses import is_loopback
 from forklore.web.application import application
@@ -99,7 +100,7 @@ def serve(
 
     access.on_login = lambda root: on_login(link(root))
     on_ready(Serving(address, tuple((root, link(root)) for root in roots), to_network))
-    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    log_on_stderr(logging.WARNING, "%(message)s")
     logging.getLogger("watchdog").setLevel(logging.ERROR)  # it warns of every folder that is watched no more
     config = uvicorn.Config(
         application(house, access, service, poll=poll),
