@@ -6,12 +6,13 @@ TAVERNS ?= 2
 
 VENV := .venv
 BIN  := $(VENV)/bin
+LOCK := requirements-dev.txt
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check e2e lint bench docs format clean
+.PHONY: help demo test check e2e lint bench docs format lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,11 +53,16 @@ format: $(VENV)/set-up-dev ## lay out the code and mend what a linter can mend
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
+lock: $(VENV)/set-up-dev ## write requirements-dev.txt anew: the newest versions that pyproject.toml allows
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+	| $(BIN)/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command "make lock" --extra dev --output-file $(LOCK) pyproject.toml -
+
 clean: ## remove everything that setting up, testing and building made
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-# The stamps make a second run quick. A change of pyproject.toml installs anew.
+# The stamps make a second run quick. A change of pyproject.toml or of the lock installs anew.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
@@ -66,7 +72,9 @@ $(VENV)/set-up: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m compileall -q src/forklore
 	@touch $@
 
-$(VENV)/set-up-dev: pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[dev]'
+# What the lock says and nothing else; the project is built with what was installed, so nothing more is fetched for it.
+$(VENV)/set-up-dev: pyproject.toml $(LOCK) | $(BIN)/python
+	$(PIP) install --require-hashes -r $(LOCK)
+	$(PIP) install --no-deps --no-build-isolation -e .
 	@$(BIN)/python -m compileall -q src/forklore
 	@touch $@ $(VENV)/set-up

@@ -9,6 +9,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from forklore.printable import printable
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -26,18 +28,33 @@ class Kind(Enum):
     DAMAGED = "damaged"
 
 
+_LISTED = 20
+
+
 class ForkloreError(Exception):
-    """A request that cannot be fulfilled, with a stable code and what the user can do about it."""
+    """A request that cannot be fulfilled, with a stable code and what the user can do about it.
+
+    The message is one line whatever names are in it; what the user may choose from follows, one line each.
+    """
 
     code: ClassVar[str] = "ERROR"
     kind: ClassVar[Kind] = Kind.INVALID
     action: str = ""
 
-    def __init__(self, message: str, *, action: str | None = None, findings: Sequence[Finding] = ()) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(
+        self,
+        message: str,
+        *,
+        action: str | None = None,
+        findings: Sequence[Finding] = (),
+        choices: Sequence[object] = (),
+    ) -> None:
+        more = [f"… and {len(choices) - _LISTED} more"] if len(choices) > _LISTED else []
+        self.lines = (printable(message), *(f"  {printable(str(each))}" for each in [*choices[:_LISTED], *more]))
+        self.message = "\n".join(self.lines)
+        super().__init__(self.message)
         if action is not None:
-            self.action = action
+            self.action = printable(action)
         self.findings = tuple(findings)
 
     def to_json(self) -> dict[str, Any]:

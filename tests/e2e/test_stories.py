@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,22 @@ def test_a_leak_leads_to_what_can_be_done(maren: Visit) -> None:
     tab.press("Isolate all…", ".callout-bad")
 
     expect(tab.page.locator("dialog .forks .row")).to_have_count(2)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
+def test_a_name_cannot_turn_the_page_around_or_write_a_line(visit: Visit, tmp_path: Path) -> None:
+    name, shown = "Mira\n\u202eForged\x1b", "Mira\\n\\u202eForged\\x1b"
+    files = {f"chats/{name}/{name}.jsonl": chat_bytes({"world_info": name}, conversation(3))}
+    tab = visit(write_workspace(tmp_path / "w", {**files, f"worlds/{name}.json": b'{"entries": {}}'}))
+    expect(tab.see("a.story")).to_contain_text(shown)
+    tab.go("story", f"{name}/{name}")
+    expect(tab.see(".lane-row")).to_contain_text(shown)
+    expect(tab.see(".lane-book .long-name")).to_have_attribute("title", shown)
+    tab.go("timeline", f"{name}/{name}")
+    tab.see("h1", shown)
+
+    expect(tab.page).to_have_title(f"{shown} · Forklore")
+    assert not set("\u202e\x1b") & set(tab.page.locator("body").inner_text())
 
 
 def test_a_group_story_has_the_name_of_its_group(visit: Visit, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Each command, for a person and for a program."""
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -496,7 +497,7 @@ def test_the_shell_is_offered_commands_and_chats(quay: Path) -> None:
         return sorted(run(env=env).out.split("\n"))
 
     assert offered("forklore che") == ["", "plain,check", "plain,checkpoint"]
-    assert offered(f"forklore --data {quay} show Mar") == ["", f"plain,{MAREN}"]
+    assert offered(f"forklore --data {quay} show Mar") == ["", f"plain,{shlex.quote(MAREN)}"]
     assert offered("forklore --data nowhere show Mar") == ["", ""]
 
 

@@ -23,7 +23,7 @@ def quay(sample: Sample) -> Path:
 def answer(monkeypatch: pytest.MonkeyPatch, *, yes: bool) -> None:
     """Let a person sit at the terminal who gives every question the same answer."""
     for name in ("delete", "trash"):
-        monkeypatch.setattr(f"forklore.cli.commands.{name}.ask", lambda _question: yes)
+        monkeypatch.setattr(f"forklore.cli.commands.{name}.ask", lambda *_question: yes)
 
 
 def test_delete_as_json(quay: Path) -> None:

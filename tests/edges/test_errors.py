@@ -158,6 +158,19 @@ def test_a_bug_shows_a_traceback_and_asks_for_a_report(tmp_path: Path, monkeypat
     assert "This is a bug in Forklore. Please report it" in ran.err
 
 
+def test_a_bug_lets_no_name_write_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_arguments: object) -> None:
+        raise KeyError("Mira", "\nForged") from ValueError("Mira\nForged\x1b[2J")
+
+    monkeypatch.setattr("forklore.app.forklore.Forklore.stories", broken)
+
+    ran = run("--data", stories.write_workspace(tmp_path, {}), "stories")
+
+    assert ran.code == 1
+    assert "ValueError: Mira\\nForged\\x1b[2J\n" in ran.err
+    assert "\nForged" not in ran.err
+
+
 def test_a_bug_is_one_document_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = run_failing(monkeypatch, tmp_path, KeyError("surprise"), "--json")
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from forklore.testing import stories
 from tests.edges.running import ILSE, MAREN, command_line, run_process, snapshot
 
 Sample = Callable[[str], Path]
@@ -43,6 +45,39 @@ def test_the_log_tells_what_was_done_and_refused_where_it_is_asked_for(sample: S
     assert f"forklore.checkpoint: checkpoint of {MAREN}" in done.err
     assert f"forklore.checkpoint: branch of {ILSE} is refused: QUEUE_NOT_EMPTY" in refused.err
     assert "forklore.checkpoint" not in silent.err + done.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
+def test_the_log_lets_no_name_write_lines(tmp_path: Path) -> None:
+    name = "Mira\nForged\x1b[2J\u202e"
+    files = stories.solo_files(name, {}, [stories.message("Once"), stories.message("upon")], folder=name)
+    root = stories.write_workspace(tmp_path, files)
+
+    ran = run_process("--data", root, "branch", f"{name}/{name}", env={"FORKLORE_LOG": "1"})
+
+    assert ran.code == 0, ran.err
+    assert "forklore.checkpoint: branch of Mira\\nForged\\x1b[2J\\u202e/" in ran.err
+    for text in (ran.out, ran.err):
+        assert "\nForged" not in text
+        assert [sign for sign in text if sign != "\n" and not sign.isprintable()] == []
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_is_offered_a_name_that_it_cannot_mistake_for_a_command(tmp_path: Path) -> None:
+    name = "Mira; touch $(pwned) `it's` *"
+    root = stories.write_workspace(tmp_path / "data", stories.solo_files(name, {}, [stories.message("Once")]))
+    script = run_process("completion", "bash").out
+    program = tmp_path / "forklore"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m forklore "$@"\n')
+    program.chmod(0o755)
+    asking = (
+        f'{script}\nCOMP_WORDS=(forklore --data "{root}" show Mir) COMP_CWORD=4\n'
+        f'_forklore_completion "{program}" Mir show; eval "printf %s ${{COMPREPLY[0]}}"'
+    )
+
+    offered = subprocess.run(["bash", "-c", asking], capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    assert offered.stdout == f"Mira/{name}", offered.stderr
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])

@@ -12,6 +12,7 @@ import pytest
 import forklore
 from forklore.app.progress import Silent
 from forklore.checks.requirements import REQUIREMENTS
+from forklore.printable import printable
 from tests.needed import missing
 
 ROOT = Path(__file__).parents[2]
@@ -182,3 +183,25 @@ def test_types_are_in_order() -> None:
 
     assert checked.stdout == ""
     assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_the_page_shows_control_characters_as_the_command_line_does() -> None:
+    texts = [chr(code) for code in (*range(0x250), *range(0x2000, 0x2100), 0xFEFF)] + ["Mira\nForged\x1b\u202e 塔"]
+    program = (
+        'import { readFileSync } from "node:fs";'
+        f"const source = readFileSync({json.dumps(str(PAGE / 'js' / 'printable.js'))}, 'utf8');"
+        "const { printable, printableText } = await import('data:text/javascript,' + encodeURIComponent(source));"
+        'const texts = JSON.parse(readFileSync(0, "utf8"));'
+        "console.log(JSON.stringify([texts.map(printable), texts.map(printableText)]));"
+    )
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", program],
+        input=json.dumps(texts).encode(),
+        capture_output=True,
+        check=True,
+    )
+    names, lines = json.loads(done.stdout)
+
+    assert names == [printable(text) for text in texts]
+    assert lines == [text if text in "\t\n\r" else printable(text).replace("\\nF", "\nF") for text in texts]

@@ -52,9 +52,7 @@ class ChatHasForks(ForkloreError):
 
     def __init__(self, chat: str, children: tuple[str, ...]) -> None:
         """Name the forks of *chat*."""
-        forks = "".join(f"\n  {child}" for child in children[:20])
-        more = f"\n  … and {len(children) - 20} more" if len(children) > 20 else ""
-        super().__init__(f"{chat!r} has {len(children)} fork{'s' * (len(children) > 1)}:{forks}{more}")
+        super().__init__(f"{chat!r} has {len(children)} fork{'s' * (len(children) > 1)}:", choices=children)
 
 
 # --- deleting a timeline ------------------------------------------------------------------------------------------

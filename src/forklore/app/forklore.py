@@ -133,8 +133,11 @@ class Forklore:
                 return stories[0]
             if not stories:
                 raise ChatNotFound("There are no stories yet.", action="Write a chat in SillyTavern first.")
-            mains = "".join(f"\n  {story.main}" for story in stories[:20])
-            raise ChatAmbiguous(f"There are {len(stories)} stories:{mains}", action="Name a chat of the story to draw.")
+            raise ChatAmbiguous(
+                f"There are {len(stories)} stories:",
+                action="Name a chat of the story to draw.",
+                choices=[story.main for story in stories],
+            )
         return self._story_of(str(self._workspace.resolve(chat)), stories)
 
     def show(self, chat: str) -> TimelineShown:

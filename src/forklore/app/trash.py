@@ -84,8 +84,11 @@ def _resolve(wanted: str, means: Means) -> TrashItem:
     if not found:
         raise ItemNotFound(f"There is no {wanted!r} in the trash.")
     if len(found) > 1:
-        shown = "".join(f"\n  {each.item}" for each in found[:20])
-        raise BadRequest(f"{wanted!r} fits {len(found)} items:{shown}", action="Give the whole id of the item.")
+        raise BadRequest(
+            f"{wanted!r} fits {len(found)} items:",
+            action="Give the whole id of the item.",
+            choices=[each.item for each in found],
+        )
     if found[0].path is None:
         means.transactions.log.refuse_unread(found[0].item.partition("/")[0])
         raise ItemNotFound(

@@ -91,7 +91,7 @@ def _in_doubt(shares: tuple[Share, ...]) -> Finding:
         Severity.WARNING,
         "Some lorebook entries are kept that may come from another timeline",
         "Look through them, and delete what has not happened here",
-        "\n".join([*names, *more]),
+        listed=(*names, *more),
     )
 
 

@@ -25,10 +25,10 @@ EXIT_BUG, EXIT_INTERRUPTED = 1, 130
 
 
 class Answer(NamedTuple):
-    """The result of a command, and the words for it; ``forklore.cli.main`` writes one of the two."""
+    """The result of a command, and the words for it, line by line; ``forklore.cli.main`` writes one of the two."""
 
     result: Result
-    words: Callable[[], str]
+    words: Callable[[], list[str]]
     exit_code: int = 0
 
 

@@ -76,7 +76,9 @@ class Program(click.Group):
 def _log_on_stderr() -> None:
     import logging
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+    from forklore.log.records import log_on_stderr
+
+    log_on_stderr(logging.INFO, "%(asctime)s %(name)s: %(message)s")
 
 
 def _write_answer(answer: Answer, invocation: Invocation) -> int:
@@ -84,7 +86,7 @@ def _write_answer(answer: Answer, invocation: Invocation) -> int:
     if invocation.json:
         terminal.write_json(answer.result.to_json())
     else:
-        terminal.write(answer.words())
+        terminal.write(*answer.words())
     return answer.exit_code
 
 
@@ -95,7 +97,7 @@ def _write_error(error: ForkloreError, invocation: Invocation) -> int:
     else:
         from forklore.cli import render
 
-        terminal.say(render.error(error, making=invocation.making))
+        terminal.say(*render.error(error, making=invocation.making))
     return EXIT_CODES[error.kind]
 
 
@@ -105,17 +107,16 @@ def _write_interrupted(invocation: Invocation) -> int:
     if invocation.json:
         terminal.write_json(_error("INTERRUPTED", "interrupted", message, action))
     else:
-        terminal.say(f"{message} {action}\n")
+        terminal.say(f"{message} {action}")
     return EXIT_INTERRUPTED
 
 
 def _write_bug(error: Exception, invocation: Invocation) -> int:
-    import traceback
+    from forklore.log.records import traceback_lines
 
     action = "Please report it with the lines on standard error; nothing of your story needs to be in the report."
     invocation.progress.close()
-    terminal.say("".join(traceback.format_exception(error)))
-    terminal.say(f"This is a bug in Forklore. {action}\n")
+    terminal.say(*traceback_lines(error), f"This is a bug in Forklore. {action}")
     if invocation.json:
         terminal.write_json(_error("BUG", "bug", f"{type(error).__name__}: {error}", action))
     return EXIT_BUG
@@ -132,7 +133,7 @@ def _tell_version(context: click.Context, _parameter: click.Parameter, wanted: b
         if context.obj.json:
             terminal.write_json({"version": VERSION})
         else:
-            terminal.write(f"forklore {VERSION}\n")
+            terminal.write(f"forklore {VERSION}")
         context.exit()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ import click
 from forklore.cli.progress import Steps
 from forklore.cli.terminal import say
 from forklore.errors import ForkloreError
+from forklore.printable import printable
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 FORKLORE_DATA = "FORKLORE_DATA"
 FORKLORE_LOG = "FORKLORE_LOG"
+COMPLETE = "_FORKLORE_COMPLETE"
 
 
 class Invocation:
@@ -43,7 +46,7 @@ class Invocation:
 
         forklore = open_workspace(self.data, user=self.user, policy=self.policy, progress=self.progress)
         if self.data is None and not os.environ.get(FORKLORE_DATA):
-            say(f"Found {forklore.root.resolve()} (another one: --data DIR)\n")
+            say(f"Found {forklore.root.resolve()} (another one: --data DIR)")
         return forklore
 
     def find(self) -> list[Path]:
@@ -77,7 +80,7 @@ GLOBAL_OPTIONS: tuple[Callable[[], click.Option], ...] = (
 
 
 def complete_chat(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the chats that have what was typed."""
+    """Offer the chats that have what was typed, but for those whose names a shell could not take as one line."""
     from click.shell_completion import CompletionItem
 
     from forklore.app.open import open_workspace
@@ -87,7 +90,10 @@ def complete_chat(context: click.Context, _parameter: click.Parameter, incomplet
     except (ForkloreError, OSError):
         return []  # a shell that completes a word is no place for an error
     chats = [timeline.chat for story in stories for timeline in story.timelines]
-    return [CompletionItem(chat) for chat in chats if incomplete.casefold() in chat.casefold()]
+    fitting = [chat for chat in chats if incomplete.casefold() in chat.casefold() and printable(chat) == chat]
+    # What bash is offered it puts into the line as it is; the other shells quote it.
+    quoted = map(shlex.quote, fitting) if os.environ.get(COMPLETE) == "bash_complete" else fitting
+    return [CompletionItem(chat) for chat in quoted]
 
 
 def _seconds(text: str) -> float:

@@ -31,11 +31,11 @@ class Steps:
     def step(self, number: int, title: str) -> None:
         """Name one of the four steps."""
         self._begin()
-        self._say(f"[{number}/4] {title}\n")
+        self._say(f"[{number}/4] {title}")
 
     def note(self, text: str, *, good: bool | None = None) -> None:
         """Say what was found or done in the current step."""
-        self._say(f"  {_TICKS[good]}{text}\n")
+        self._say(f"  {_TICKS[good]}{text}")
 
     def advance(self, done: int, total: int) -> None:
         """Draw how far the work has come, if it takes longer than half a second."""
@@ -51,7 +51,7 @@ class Steps:
         bar = f"  {'━' * filled}{DIM}{'·' * (_WIDTH - filled)}{PLAIN} {share:4.0%}"
         if terminal:
             _go_back(over=was_there)
-        say(bar if terminal else f"{bar}\n")
+        say(bar, end="" if terminal else "\n")
 
     def go_on(self) -> None:
         """Let the work go on: who wants to stop it presses Ctrl-C."""

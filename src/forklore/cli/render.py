@@ -1,6 +1,7 @@
-"""The words for people: each result of the application as text.
+"""The words for people: each result of the application as lines.
 
-The text may hold anything a story holds; ``forklore.cli.terminal`` makes it harmless and sets the colours.
+A line may hold anything a story holds, also a line break; ``forklore.cli.terminal`` makes it harmless and sets the
+colours. So what is to be two lines has to be two lines here.
 """
 
 from __future__ import annotations
@@ -46,73 +47,76 @@ _REASONS = 5
 # --- errors and findings ------------------------------------------------------------------------------------------
 
 
-def error(error: ForkloreError, *, making: str = "") -> str:
+def error(error: ForkloreError, *, making: str = "") -> list[str]:
     """Return what went wrong and what to do; a refused fork gets the whole list of requirements."""
     report: Report | None = getattr(error, "report", None)
     if report is not None:
         return blocked(report, making)
     prefix = f"Failed to create {making}: " if making else ""
-    action = f"\n→ {error.action}" if error.action else ""
-    return f"{BAD}{prefix}{error.message}{PLAIN}{action}\n"
+    lines = [f"{BAD}{prefix}{error.lines[0]}{PLAIN}", *error.lines[1:]]
+    return [*lines, f"→ {error.action}"] if error.action else lines
 
 
-def blocked(report: Report, kind: str) -> str:
+def blocked(report: Report, kind: str) -> list[str]:
     """Return why a fork was refused: all requirements that are not met, each with what to do."""
     title = kind if " " in kind else kind.capitalize()
-    text = f"{_RULE}\n{BOLD}Cannot Create {title}{PLAIN}\n{_RULE}\n\n"
-    text += f"The following requirements must be met:\n\n{_findings(report.errors, BAD)}"
-    if report.warnings:
-        text += f"\nBesides, {_count(len(report.warnings), 'warning')}:\n\n{_findings(report.warnings, WARN)}"
-    return f"{text}\nNothing was changed.\n"
+    lines = [_RULE, f"{BOLD}Cannot Create {title}{PLAIN}", _RULE, "", "The following requirements must be met:", ""]
+    return [*lines, *_findings(report.errors, BAD), *_besides(report.warnings), "", "Nothing was changed."]
 
 
-def report(report: Report) -> str:
+def report(report: Report) -> list[str]:
     """Return whether a fork can be made, and everything that stands in its way."""
     where = "the last message" if report.at is None else f"message {report.at}"
-    warnings = f", with {_count(len(report.warnings), 'warning')}:\n\n" if report.warnings else ".\n"
-    if report.valid:
-        return f"{GOOD}✓{PLAIN} Ready for a fork at {where}{warnings}{_findings(report.warnings, WARN)}"
-    text = f"{BAD}✗{PLAIN} Not ready for a fork at {where}. The following requirements must be met:\n\n"
-    text += _findings(report.errors, BAD)
-    if report.warnings:
-        text += f"\nBesides, {_count(len(report.warnings), 'warning')}:\n\n{_findings(report.warnings, WARN)}"
-    return text
+    if not report.valid:
+        title = f"{BAD}✗{PLAIN} Not ready for a fork at {where}. The following requirements must be met:"
+        return [title, "", *_findings(report.errors, BAD), *_besides(report.warnings)]
+    ready = f"{GOOD}✓{PLAIN} Ready for a fork at {where}"
+    if not report.warnings:
+        return [f"{ready}."]
+    return [f"{ready}, with {_count(len(report.warnings), 'warning')}:", "", *_findings(report.warnings, WARN)]
 
 
-def _findings(findings: Sequence[Finding], colour: str) -> str:
-    return "\n".join(_finding(number, finding, colour) for number, finding in enumerate(findings, 1))
+def _besides(warnings: Sequence[Finding]) -> list[str]:
+    if not warnings:
+        return []
+    return ["", f"Besides, {_count(len(warnings), 'warning')}:", "", *_findings(warnings, WARN)]
 
 
-def _finding(number: int, finding: Finding, colour: str) -> str:
+def _findings(findings: Sequence[Finding], colour: str) -> list[str]:
+    lines = [line for number, finding in enumerate(findings, 1) for line in _finding(number, finding, colour)]
+    return lines[1:]
+
+
+def _finding(number: int, finding: Finding, colour: str) -> Iterator[str]:
     indent = " " * (len(str(number)) + 2)
-    lines = [f"{number}. {colour}{finding.message}{PLAIN} {DIM}{finding.code}{PLAIN}"]
-    lines += [indent + line for line in finding.details.splitlines()]
+    yield ""
+    yield f"{number}. {colour}{finding.message}{PLAIN} {DIM}{finding.code}{PLAIN}"
+    yield from (indent + line for line in finding.lines)
     if finding.action:
-        lines.append(f"{indent}→ {finding.action}")
-    return "\n".join(lines) + "\n"
+        yield f"{indent}→ {finding.action}"
 
 
 # --- stories ------------------------------------------------------------------------------------------------------
 
 
-def stories(shown: Stories) -> str:
+def stories(shown: Stories) -> list[str]:
     """Return one line a story."""
     if not shown.stories:
-        return "There are no chats yet.\n"
+        return ["There are no chats yet."]
     lines = []
     for story in shown.stories:
         sharing = sum(not timeline.isolated for timeline in story.timelines)
         mark = f", {WARN}{sharing} with a shared lorebook{PLAIN}" if sharing else ""
         timelines = _count(len(story.timelines), "timeline")
-        lines.append(f"{BOLD}{story.main}{PLAIN}  {timelines}, {_messages(story.timelines[0])}{mark}\n")
+        lines.append(f"{BOLD}{story.main}{PLAIN}  {timelines}, {_messages(story.timelines[0])}{mark}")
     total = sum(len(story.timelines) for story in shown.stories)
     summary = f"{_count(len(shown.stories), 'story', 'stories')}, {_count(total, 'timeline')}"
-    return f"{''.join(lines)}{DIM}{summary}{PLAIN}\n"
+    return [*lines, f"{DIM}{summary}{PLAIN}"]
 
 
-def tree(story: Story) -> str:
+def tree(story: Story) -> list[str]:
     """Return the story drawn as a tree, two lines a timeline."""
-    return "".join(f"{line}\n" for line in _drawn(story))
+    return list(_drawn(story))
 
 
 def _drawn(story: Story) -> Iterator[str]:
@@ -146,7 +150,7 @@ def _record(timeline: Timeline | TimelineShown) -> str:
     return f"{DIM}{words.get(timeline.record, '')}{PLAIN}"
 
 
-def show(shown: TimelineShown) -> str:
+def show(shown: TimelineShown) -> list[str]:
     """Return one timeline in detail."""
     where = f" of {shown.parent} at message {shown.at}" if shown.parent else ""
     entries = f", {_entries(shown.entries)}" if shown.entries is not None else ""
@@ -161,7 +165,7 @@ def show(shown: TimelineShown) -> str:
         + (f"{WARN}{', '.join(scene.codes)}{PLAIN}" if scene.codes else f"{GOOD}✓ ready{PLAIN}")
         for scene in shown.scenes
     ]
-    lines = [
+    return [
         f"{BOLD}{shown.chat}{PLAIN}",
         *_table(
             ("kind", f"{shown.kind}{where}"),
@@ -173,28 +177,25 @@ def show(shown: TimelineShown) -> str:
         *_section("Scene breaks", scenes),
         *_section("Forks", [f"  {child}" for child in shown.children]),
     ]
-    return "\n".join(lines) + "\n"
 
 
-def verified(shown: Verified) -> str:
+def verified(shown: Verified) -> list[str]:
     """Return what opening a timeline found."""
     facts = [f"  {name}: {fact}" for name, fact in shown.facts.items()]
     if not shown.findings:
         verdict = "All checks passed." if shown.kind == "main" else _state_valid(shown.kind)
-        return "\n".join([f"{GOOD}✓{PLAIN} {shown.chat}: {verdict}", *facts]) + "\n"
-    lines = [f"{BOLD}{shown.chat}{PLAIN} ({shown.kind})", *facts, "", *_opening_findings(shown.findings)]
-    return "\n".join(lines) + "\n"
+        return [f"{GOOD}✓{PLAIN} {shown.chat}: {verdict}", *facts]
+    return [f"{BOLD}{shown.chat}{PLAIN} ({shown.kind})", *facts, "", *_opening_findings(shown.findings)]
 
 
-def repairs(shown: Repairs) -> str:
+def repairs(shown: Repairs) -> list[str]:
     """Return a finding with its repairs, or the one that was made."""
     if shown.applied:
+        made = f"{shown.chat}: {shown.finding.code} repaired with {shown.applied}."
         undo = " Undo: forklore undo" if shown.operation else ""
-        return f"{GOOD}✓{PLAIN} {shown.chat}: {shown.finding.code} repaired with {shown.applied}.{undo}\n"
+        return [f"{GOOD}✓{PLAIN} {made}{undo}"]
     lines = [f"{BOLD}{shown.chat}{PLAIN}: {shown.finding.message}"]
-    if shown.finding.details:
-        lines.append(f"  {shown.finding.details}")
-    lines.append("")
+    lines += [*(f"  {line}" for line in shown.finding.lines), ""]
     for offer in shown.offered:
         lines.append(f"  {BOLD}{offer.name}{PLAIN}  {offer.does}")
         lines += [f"      {DIM}{action} {path}{PLAIN}" for action, path in offer.plan]
@@ -202,14 +203,14 @@ def repairs(shown: Repairs) -> str:
         "",
         "Nothing was changed. Make one with --with REPAIR." if shown.offered else "There is no repair for it.",
     ]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
-def examined(shown: Examined) -> str:
+def examined(shown: Examined) -> list[str]:
     """Return what the doctor found, the same findings together, and what was mended."""
     lines = [f"{GOOD}✓{PLAIN} {fixed.where}: {fixed.code} mended ({fixed.repair})" for fixed in shown.fixed]
     if shown.ok:
-        return "\n".join([*lines, f"{GOOD}✓{PLAIN} Everything is in order."]) + "\n"
+        return [*lines, f"{GOOD}✓{PLAIN} Everything is in order."]
     by_code: dict[str, list[Located]] = {}
     for located in shown.findings:
         by_code.setdefault(located.finding.code, []).append(located)
@@ -220,6 +221,7 @@ def examined(shown: Examined) -> str:
         for located in group[:_LISTED]:
             details = f" {DIM}{located.finding.details}{PLAIN}" if located.finding.details else ""
             lines.append(f"  {located.where}: {located.finding.message}.{details}")
+            lines += [f"    {DIM}{line}{PLAIN}" for line in located.finding.listed]
         if len(group) > _LISTED:
             lines.append(f"  {DIM}… and {len(group) - _LISTED} more; --json lists them all{PLAIN}")
         if group[0].chat is None and first.repairs and code != "OPERATION_LEFTOVER":
@@ -234,43 +236,40 @@ def examined(shown: Examined) -> str:
     ]
     if "SHARED_LOREBOOK" in by_code:
         lines.append("All that share a lorebook get their own with `forklore isolate --all`; --dry-run shows it first.")
-    return "\n".join(lines).lstrip("\n") + "\n"
+    return lines if lines[0] else lines[1:]
 
 
 def _opening_findings(findings: Iterable[Finding]) -> Iterator[str]:
     for number, finding in enumerate(findings, 1):
         colour, mark = (BAD, "✗") if finding.severity.value == "error" else (WARN, "!")
         yield f"{number}. {colour}{mark} {finding.message}{PLAIN} {DIM}[{finding.code}]{PLAIN}"
-        if finding.details:
-            yield f"   {finding.details}"
+        yield from (f"   {line}" for line in finding.lines)
         if finding.action:
             yield f"   → {finding.action}"
         if finding.repairs:
             yield f"   {DIM}Repairs: {', '.join(finding.repairs)}{PLAIN}"
 
 
-def status(shown: Status) -> str:
+def status(shown: Status) -> list[str]:
     """Return the diagnostic object, and what it means."""
     text = json.dumps(_shortened(shown.to_json()), ensure_ascii=False, indent=2)
-    return f"{text}\n\n{_verdict(shown)}\n"
+    return [*text.split("\n"), "", *_verdict(shown)]
 
 
-def _verdict(shown: Status) -> str:
+def _verdict(shown: Status) -> list[str]:
     if not shown.is_checkpoint:
-        return "This is a main chat: nothing was recorded, and nothing has to be."
+        return ["This is a main chat: nothing was recorded, and nothing has to be."]
     if shown.checkpoint_state is None:
-        return (
-            f"{WARN}This chat was created before full isolation support (or by SillyTavern alone); "
-            f"it may share data with its parent.{PLAIN}"
-        )
+        before = "This chat was created before full isolation support (or by SillyTavern alone)"
+        return [f"{WARN}{before}; it may share data with its parent.{PLAIN}"]
     if shown.valid:
-        return f"{GOOD}✓{PLAIN} {_state_valid(shown.checkpoint_state.get('kind'))}"
+        return [f"{GOOD}✓{PLAIN} {_state_valid(shown.checkpoint_state.get('kind'))}"]
     found = []
     if not shown.lorebook_match:
         found.append(f"{WARN}The chat names another lorebook than the one it was made with.{PLAIN}")
     if not shown.running_recap_version_match:
         found.append("The running recap is another version than recorded; that is normal once the story goes on.")
-    return "\n".join(found)
+    return found
 
 
 def _state_valid(kind: object) -> str:
@@ -291,13 +290,13 @@ def _shortened(value: Any) -> Any:
 # --- forks --------------------------------------------------------------------------------------------------------
 
 
-def fork(made: ForkMade) -> str:
+def fork(made: ForkMade) -> list[str]:
     """Return what was made, where it comes from, what to look at, and how to take it back."""
     recap = "none"
     if made.running_version is not None:
         recap = f"version {made.running_version} ({_count(made.running_scenes, 'scene')})"
     combined = made.combined_messages
-    lines = [
+    return [
         f"{GOOD}✓{PLAIN} {made.kind.capitalize()} created: {BOLD}{made.chat}{PLAIN}",
         *_table(
             ("from", f"{made.parent} at message {made.at}"),
@@ -310,8 +309,8 @@ def fork(made: ForkMade) -> str:
             ("left out", _words(made.left_out)),
             ("take it back", f"forklore undo {made.operation}"),
         ),
+        *_warnings([_now_made(warning, made.chat) for warning in made.warnings]),
     ]
-    return "\n".join(lines) + "\n" + _warnings([_now_made(warning, made.chat) for warning in made.warnings])
 
 
 def _now_made(warning: Finding, chat: str) -> Finding:
@@ -356,31 +355,31 @@ def _words(keys: Iterable[str]) -> str:
     return ", ".join(sorted({_KEYS.get(key, key) for key in keys}))
 
 
-def dry_run(planned: DryRun) -> str:
+def dry_run(planned: DryRun) -> list[str]:
     """Return the changes that would be made."""
-    lines = [f"  {row['action']:<7} {row['path']}\n" for row in planned.plan.to_json()["plan"]]
+    lines = [f"  {row['action']:<7} {row['path']}" for row in planned.plan.to_json()["plan"]]
     if not lines:
-        return "There is nothing to do.\n"
-    return f"This would be done, and was not:\n{''.join(lines)}{_warnings(planned.report.warnings)}"
+        return ["There is nothing to do."]
+    return ["This would be done, and was not:", *lines, *_warnings(planned.report.warnings)]
 
 
-def _warnings(warnings: Sequence[Finding]) -> str:
+def _warnings(warnings: Sequence[Finding]) -> list[str]:
     if not warnings:
-        return ""
-    return f"\n{_count(len(warnings), 'warning').capitalize()}:\n\n{_findings(warnings, WARN)}"
+        return []
+    return ["", f"{_count(len(warnings), 'warning').capitalize()}:", "", *_findings(warnings, WARN)]
 
 
 # --- deleting -----------------------------------------------------------------------------------------------------
 
 
-def deleted(shown: Deleted) -> str:
+def deleted(shown: Deleted) -> list[str]:
     """Return what went to the trash, what stayed and why, and how to take it back."""
     book, kept = "none", list(shown.kept_because)
     if shown.book is not None:
         book = f'"{shown.book}" went with it'
     elif kept:
         book = f'"{shown.kept_book}" stays' if shown.kept_book else "stays, if it has one"
-    lines = [
+    return [
         f"{GOOD}✓{PLAIN} Moved to the trash: {BOLD}{shown.chat}{PLAIN}",
         *_table(
             ("lorebook", book),
@@ -390,10 +389,9 @@ def deleted(shown: Deleted) -> str:
         ),
         *_pending(shown.pending),
     ]
-    return "\n".join(lines) + "\n"
 
 
-def cleanup(shown: Cleanup) -> str:
+def cleanup(shown: Cleanup) -> list[str]:
     """Return what nobody names, and what became of it."""
     books = [
         f"  {book.name}  {DIM}{_size(book.size)}, {_count(book.age_days, 'day')} old, from {book.origin}{PLAIN}"
@@ -411,39 +409,37 @@ def cleanup(shown: Cleanup) -> str:
         lines += ["", "Nothing was changed. Move it to the trash: forklore cleanup --apply"]
     else:
         lines += ["", f"{GOOD}✓{PLAIN} Moved to the trash. Take it back: forklore undo {shown.operation}"]
-    return "\n".join([*lines[1:], *_pending(shown.pending)]) + "\n"
+    return [*lines[1:], *_pending(shown.pending)]
 
 
-def trash(shown: TrashShown) -> str:
+def trash(shown: TrashShown) -> list[str]:
     """Return one item in two lines: what it is called here, and what it was."""
     if not shown.items:
-        return "The trash is empty.\n"
+        return ["The trash is empty."]
     total = f"{_count(len(shown.items), 'file')}, {_size(sum(item.size for item in shown.items))}"
-    return f"{_items(shown)}{DIM}{total}{PLAIN}\n"
+    return [*_items(shown), f"{DIM}{total}{PLAIN}"]
 
 
-def emptied(shown: TrashShown) -> str:
+def emptied(shown: TrashShown) -> list[str]:
     """Return what was deleted for good."""
     if not shown.items:
-        return "Nothing in the trash is that old.\n"
+        return ["Nothing in the trash is that old."]
     size = _size(sum(item.size for item in shown.items))
-    return f"{_items(shown)}{GOOD}✓{PLAIN} Deleted for good: {_count(len(shown.items), 'file')}, {size}\n"
+    return [*_items(shown), f"{GOOD}✓{PLAIN} Deleted for good: {_count(len(shown.items), 'file')}, {size}"]
 
 
-def _items(shown: TrashShown) -> str:
-    return "".join(
-        f"{BOLD}{item.item}{PLAIN}\n  {item.when[:16].replace('T', ' ')}  {_size(item.size)}  "
-        f"{item.path or 'left by an interrupted operation'}\n"
-        for item in shown.items
-    )
+def _items(shown: TrashShown) -> Iterator[str]:
+    for item in shown.items:
+        yield f"{BOLD}{item.item}{PLAIN}"
+        path = item.path or "left by an interrupted operation"
+        yield f"  {item.when[:16].replace('T', ' ')}  {_size(item.size)}  {path}"
 
 
-def restored(shown: Restored) -> str:
+def restored(shown: Restored) -> list[str]:
     """Return what is back."""
     lines = [f"{GOOD}✓{PLAIN} Back from the trash: {BOLD}{shown.path}{PLAIN}"]
     lines += [f"  with it  {path}" for path in shown.also]
-    lines += [*_pending(shown.pending), f"  take it back  forklore undo {shown.operation}"]
-    return "\n".join(lines) + "\n"
+    return [*lines, *_pending(shown.pending), f"  take it back  forklore undo {shown.operation}"]
 
 
 def _pending(pending: Sequence[str]) -> list[str]:
@@ -462,20 +458,22 @@ def _size(size: int) -> str:
 # --- isolating ----------------------------------------------------------------------------------------------------
 
 
-def isolated(done: Isolated) -> str:
+def isolated(done: Isolated) -> list[str]:
     """Return what isolating a timeline came to, what was left out, and how to take it back."""
     if done.outcome == "already":
-        return f"{GOOD}✓{PLAIN} {BOLD}{done.chat}{PLAIN} is isolated already. Nothing was changed.\n"
+        return [f"{GOOD}✓{PLAIN} {BOLD}{done.chat}{PLAIN} is isolated already. Nothing was changed."]
     if done.outcome == "shared":
-        text = f'{GOOD}✓{PLAIN} The lorebook "{done.lorebook}" is shared on purpose.\n'
-        undo = f"  take it back  forklore undo {done.operation}\n" if done.operation else ""
-        return f"{text}{undo or '  It was before. Nothing was changed.'}".rstrip("\n") + "\n"
+        undo = f"  take it back  forklore undo {done.operation}" if done.operation else ""
+        return [
+            f'{GOOD}✓{PLAIN} The lorebook "{done.lorebook}" is shared on purpose.',
+            undo or "  It was before. Nothing was changed.",
+        ]
     where = f"{done.parent or 'an unknown chat'} at message {done.at}" if done.at is not None else "its original"
     own = f'"{done.lorebook}"' if done.lorebook else "none: it names none"
     if done.outcome == "adopted":
         own += ", its own already"
     removed = ", ".join(map(str, done.removed_versions))
-    lines = [
+    return [
         f"{GOOD}✓{PLAIN} Isolated: {BOLD}{done.chat}{PLAIN}",
         *_table(
             ("from", where),
@@ -487,19 +485,20 @@ def isolated(done: Isolated) -> str:
             ("left out", _words(done.left_out)),
             ("take it back", f"forklore undo {done.operation}"),
         ),
+        *_warnings(done.warnings),
+        "",
+        "Is it open in SillyTavern? Reload the page before you go on there.",
     ]
-    text = "\n".join(lines) + "\n" + _warnings(done.warnings)
-    return f"{text}\nIs it open in SillyTavern? Reload the page before you go on there.\n"
 
 
-def isolation_planned(planned: DryRun) -> str:
+def isolation_planned(planned: DryRun) -> list[str]:
     """Return what isolating a timeline would come to; for a lorebook that would be shared on purpose the plan alone."""
     result: Isolated | None = getattr(planned, "result", None)
     if result is None or not planned.plan.changes:
         return dry_run(planned)
     lines = ["This would be done, and was not:", "", f"{GOOD}✓{PLAIN} Isolate: {BOLD}{result.chat}{PLAIN}"]
-    text = "\n".join([*lines, *_isolation(replace(result, warnings=()), planned.plan)]) + "\n"
-    return text + _warnings(planned.report.warnings)
+    lines += _isolation(replace(result, warnings=()), planned.plan)
+    return [*lines, *_warnings(planned.report.warnings)]
 
 
 def _isolation(fork: Isolated, plan: Plan | None) -> list[str]:
@@ -515,10 +514,10 @@ def _isolation(fork: Isolated, plan: Plan | None) -> list[str]:
     )
 
 
-def isolated_all(told: IsolatedAll) -> str:
+def isolated_all(told: IsolatedAll) -> list[str]:
     """Return what was done, or would be, for each timeline that shares a lorebook, and why not for some."""
     if not told.forks and not told.refused:
-        return f"{GOOD}✓{PLAIN} No fork shares its lorebook. Nothing was changed.\n"
+        return [f"{GOOD}✓{PLAIN} No fork shares its lorebook. Nothing was changed."]
     planned = told.plans is not None
     lines = ["This would be done, and was not:", ""] if planned else []
     for number, fork in enumerate(told.forks):
@@ -529,15 +528,17 @@ def isolated_all(told: IsolatedAll) -> str:
         lines.append(
             f"{BAD}✗{PLAIN} {'Cannot be isolated' if planned else 'Not isolated'}: {BOLD}{refused.chat}{PLAIN}"
         )
-        lines += [f"  {each.message} {DIM}{each.code}{PLAIN}\n  → {each.action}" for each in findings]
-        lines += [] if findings else [f"  {refused.error.message}\n  → {refused.error.action}"]
+        for each in findings:
+            lines += [f"  {each.message} {DIM}{each.code}{PLAIN}", f"  → {each.action}"]
+        if not findings:
+            lines += [*(f"  {line}" for line in refused.error.lines), f"  → {refused.error.action}"]
     count = _count(len(told.forks), "fork")
     lines += (
         ["", f"{count} {'would be' if planned else 'isolated'}, {len(told.refused)} refused."] if told.refused else []
     )
     if told.forks and not planned:
         lines += ["", "Is one of them open in SillyTavern? Reload the page before you go on there."]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 _ISOLATED_FROM = {
@@ -547,49 +548,48 @@ _ISOLATED_FROM = {
 }
 
 
-def contamination(report: Contamination) -> str:
+def contamination(report: Contamination) -> list[str]:
     """Return one line an entry: whose it is, how sure that is, and who would get it."""
     names = {timeline.chat: timeline.chat.partition("/")[2] for timeline in report.timelines}
-    sharing = "\n".join(f"  {name}" for name in names.values())
-    text = f'{BOLD}"{report.book}"{PLAIN} is named by {_count(len(names), "timeline")}:\n{sharing}\n\n'
+    lines = [
+        f'{BOLD}"{report.book}"{PLAIN} is named by {_count(len(names), "timeline")}:',
+        *(f"  {name}" for name in names.values()),
+        "",
+    ]
     for entry in report.entries:
-        text += f"{BOLD}{entry.comment or 'unnamed'}{PLAIN} {DIM}UID {entry.uid}{PLAIN}\n"
+        lines.append(f"{BOLD}{entry.comment or 'unnamed'}{PLAIN} {DIM}UID {entry.uid}{PLAIN}")
         for producer in entry.produced_by:
             name = names.get(producer.chat, producer.chat)
-            text += f"  {producer.confidence:<8}  {name}: {producer.because}\n"
+            lines.append(f"  {producer.confidence:<8}  {name}: {producer.because}")
         if not entry.produced_by:
-            text += f"  {WARN}unknown{PLAIN}   no scene and no message speaks of it\n"
+            lines.append(f"  {WARN}unknown{PLAIN}   no scene and no message speaks of it")
         if len(entry.goes_to) < len(names):
-            text += f"  {DIM}goes to{PLAIN}   {', '.join(names[chat] for chat in entry.goes_to)}\n"
-    return f"{text}\nNothing was changed. Where no receiver is named, every timeline gets the entry.\n"
+            lines.append(f"  {DIM}goes to{PLAIN}   {', '.join(names[chat] for chat in entry.goes_to)}")
+    return [*lines, "", "Nothing was changed. Where no receiver is named, every timeline gets the entry."]
 
 
 # --- queue, log, undo ---------------------------------------------------------------------------------------------
 
 
-def queue(shown: QueueShown) -> str:
+def queue(shown: QueueShown) -> list[str]:
     """Return the operations of the queue."""
     if shown.lorebook is None:
-        return "The chat has no lorebook, so it has no queue.\n"
+        return ["The chat has no lorebook, so it has no queue."]
     lines = [
         f"  {operation.operation_id}  {operation.status}  {operation.type}"
         + (f" ({operation.target})" if operation.target else "")
-        + "\n"
         for operation in shown.operations
     ]
     busy = sum(operation.is_busy for operation in shown.operations)
-    text = f"The queue is idle.\n{''.join(lines)}"
-    if busy:
-        text = f"{_count(busy, 'operation')} to be done:\n{''.join(lines)}"
-    if shown.operation:
-        text += f"Take it back: forklore undo {shown.operation}\n"
-    return text
+    title = f"{_count(busy, 'operation')} to be done:" if busy else "The queue is idle."
+    back = [f"Take it back: forklore undo {shown.operation}"] if shown.operation else []
+    return [title, *lines, *back]
 
 
-def settings(shown: SettingsShown) -> str:
+def settings(shown: SettingsShown) -> list[str]:
     """Return what is decided for the workspace, and how to take a change back."""
     changed = [f"  {code}  {effect}" for code, effect in shown.requirements.items()]
-    lines = [
+    return [
         *_table(
             ("policy", shown.policy),
             ("checkpoints", shown.names["checkpoint"]),
@@ -599,31 +599,28 @@ def settings(shown: SettingsShown) -> str:
         *_section("Requirements that differ from the policy", changed),
         *_section("Lorebooks that are shared on purpose", [f"  {book}" for book in shown.shared_books]),
     ]
-    return "\n".join(lines) + "\n"
 
 
-def log(shown: LogShown) -> str:
+def log(shown: LogShown) -> list[str]:
     """Return one line an operation, newest first."""
-    told = "".join(
-        f"{WARN}!{PLAIN} {located.where}: {located.finding.message}. {DIM}[{located.finding.code}]{PLAIN}\n"
+    told = [
+        f"{WARN}!{PLAIN} {located.where}: {located.finding.message}. {DIM}[{located.finding.code}]{PLAIN}"
         for located in shown.findings
-    )
+    ]
     if not shown.operations:
-        return told or "Nothing has been done here yet.\n"
-    return told + "".join(
+        return told or ["Nothing has been done here yet."]
+    return told + [
         f"{BOLD}{operation.id}{PLAIN}  {operation.when[:16].replace('T', ' ')}  {operation.kind:<10}  {operation.chat}"
         + (f"  {DIM}of {operation.undoes}{PLAIN}" if operation.undoes else "")
         + (f"  {DIM}undone{PLAIN}" if operation.id in shown.undone else "")
-        + "\n"
         for operation in shown.operations
-    )
+    ]
 
 
-def undone(operation: Operation, by: str, pending: Sequence[str]) -> str:
+def undone(operation: Operation, by: str, pending: Sequence[str]) -> list[str]:
     """Return what was undone, and what is left of it."""
-    text = f"{GOOD}✓{PLAIN} Undone: {operation.kind} {operation.chat}\n"
-    text += "".join(f"  {WARN}{sentence}{PLAIN}\n" for sentence in pending)
-    return f"{text}  take it back  forklore undo {by}\n"
+    title = f"{GOOD}✓{PLAIN} Undone: {operation.kind} {operation.chat}"
+    return [title, *_pending(pending), f"  take it back  forklore undo {by}"]
 
 
 # --- common -------------------------------------------------------------------------------------------------------
@@ -657,22 +654,23 @@ def _section(title: str, lines: Sequence[str]) -> list[str]:
 # --- the extension ------------------------------------------------------------------------------------------------
 
 
-def extension(found: Extension, action: str) -> str:
+def extension(found: Extension, action: str) -> list[str]:
     """Return what is installed in SillyTavern and what to do next."""
+    install = "→ forklore extension install"
     if found.installed is None:
         gone = f"{GOOD}The extension was removed.{PLAIN}" if found.removed else "The extension is not installed."
-        return f"{gone}\n" + ("" if action == "uninstall" else "→ forklore extension install\n")
+        return [gone] if action == "uninstall" else [gone, install]
     state = f"version {found.installed}" if found.current else f"version {found.installed}, ours is {found.version}"
-    text = f"{GOOD if found.current else WARN}The extension is installed{PLAIN}: {state}\n  {found.folder}\n"
+    lines = [f"{GOOD if found.current else WARN}The extension is installed{PLAIN}: {state}", f"  {found.folder}"]
     if found.password_needed:
-        text += f"{WARN}This folder belongs to another user, so browsers are paired with a password.{PLAIN}\n"
-        text += "→ Set FORKLORE_PASSWORD before you start forklore serve, then enter it in the Extensions drawer.\n"
+        lines.append(f"{WARN}This folder belongs to another user, so browsers are paired with a password.{PLAIN}")
+        lines.append("→ Set FORKLORE_PASSWORD before you start forklore serve, then enter it in the Extensions drawer.")
     elif found.code_waiting:
-        text += "For the next 15 minutes, the first browser that opens SillyTavern is paired by itself.\n"
+        lines.append("For the next 15 minutes, the first browser that opens SillyTavern is paired by itself.")
     elif not found.paired:
-        text += f"{WARN}No browser is paired.{PLAIN}\n→ Start forklore serve, then reload SillyTavern's page.\n"
-    if action == "install":
-        text += "→ Start forklore serve, then reload SillyTavern's page.\n"
+        lines.append(f"{WARN}No browser is paired.{PLAIN}")
+    if action == "install" or not (found.paired or found.code_waiting or found.password_needed):
+        lines.append("→ Start forklore serve, then reload SillyTavern's page.")
     elif not found.current:
-        text += "→ forklore extension install\n"
-    return text
+        lines.append(install)
+    return lines

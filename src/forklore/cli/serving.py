@@ -23,23 +23,23 @@ def serve_page(roots: Sequence[Path], *, as_json: bool = False, browser: bool = 
         if as_json:
             terminal.write_json(serving.to_json())
         else:
-            terminal.write(_words(serving))
+            terminal.write(*_words(serving))
             if browser:
                 _open(serving.logins[0][1])
 
     def tell_next(link: str) -> None:
-        terminal.say(f"The link was used. For another browser: {link}\n")
+        terminal.say(f"The link was used. For another browser: {link}")
 
     serve(roots, on_ready=tell, on_login=tell_next, **how)
 
 
-def _words(serving: Serving) -> str:
+def _words(serving: Serving) -> list[str]:
     lines = []
     for root, link in serving.logins:
         lines += [f"Serving {root}", f"  Open {terminal.BOLD}{link}{terminal.PLAIN}", "  The link works once."]
     if serving.open_to_network:
         lines.append("Others on your network can log in with the password.")
-    return "\n".join([*lines, "Stop with Ctrl-C.", ""])
+    return [*lines, "Stop with Ctrl-C."]
 
 
 def _open(link: str) -> None:

@@ -1,7 +1,7 @@
 """Writing for people and for programs: encodings, colours, and text that nobody may trust.
 
-Names and comments come from stories, which come from anywhere. Everything a person sees passes through ``for_person``,
-so no text can move the cursor, change the window's title or hide what it says.
+Names and comments come from stories, which come from anywhere. Everything a person sees passes through ``for_person``
+line by line, so no text can move the cursor, change the window's title, hide what it says or write a line of its own.
 """
 
 from __future__ import annotations
@@ -15,19 +15,14 @@ from typing import IO, Any
 import click
 
 from forklore.formats.json_text import escape_lone_surrogates
+from forklore.printable import MISLEADING, printable
 
 # Marks for colours while a text is put together. They are code points that stand for no character; a story that has
 # one of them anyway changes a colour and nothing else.
 GOOD, BAD, WARN, DIM, BOLD, PLAIN = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3", "\ufdd4", "\ufdd5"
 _COLOURS = {GOOD: "32", BAD: "31", WARN: "33", DIM: "2", BOLD: "1", PLAIN: "0"}
 
-_CONTROLS = {code for code in (*range(0x20), *range(0x7F, 0xA0)) if code != 0x0A}
-_MISLEADING = {0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # line ends and changes of direction
-_VISIBLE = {
-    **{code: f"\\x{code:02x}" for code in _CONTROLS},
-    **{code: f"\\u{code:04x}" for code in _MISLEADING},
-}
-_IN_JSON = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *_MISLEADING)}  # JSON escapes the others itself
+_IN_JSON = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *MISLEADING)}  # JSON escapes the others itself
 _PLAINER = str.maketrans({
     "├": "|", "└": "`", "│": "|", "─": "-", "━": "=", "→": "->", "✓": "ok", "✗": "no", "•": "*", "…": "...", "·": "-",
 })  # fmt: skip
@@ -41,10 +36,10 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-def for_person(text: str, *, colour: bool = False, encoding: str | None = "utf-8") -> str:
-    """Return *text* so that it does nothing but stand there: no control characters but line breaks and our colours."""
+def for_person(line: str, *, colour: bool = False, encoding: str | None = "utf-8") -> str:
+    """Return *line* so that it does nothing but stand there: no control characters but our colours."""
     colours = {ord(mark): f"\x1b[{code}m" if colour else "" for mark, code in _COLOURS.items()}
-    safe = text.translate({**_VISIBLE, **colours})
+    safe = printable(line).translate(colours)
     try:
         _NEEDED.encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -58,9 +53,9 @@ def as_json(value: Any) -> str:
     return text.translate(_IN_JSON)
 
 
-def write(text: str) -> None:
+def write(*lines: str) -> None:
     """Write a result for a person to standard output."""
-    _put(_for_stream(text, sys.stdout), sys.stdout)
+    _put("".join(f"{_for_stream(line, sys.stdout)}\n" for line in lines), sys.stdout)
 
 
 def write_json(value: Any) -> None:
@@ -70,17 +65,17 @@ def write_json(value: Any) -> None:
     _put(as_json(value) + "\n", sys.stdout)
 
 
-def say(text: str) -> None:
+def say(*lines: str, end: str = "\n") -> None:
     """Write prose to standard error; work goes on when nobody can hear it."""
     with suppress(OSError):
-        _put(_for_stream(text, sys.stderr), sys.stderr)
+        _put("\n".join(_for_stream(line, sys.stderr) for line in lines) + end, sys.stderr)
 
 
-def ask(question: str) -> bool:
+def ask(*question: str) -> bool:
     """Ask a person on the terminal, and return whether the answer is yes; where nobody can answer it is no."""
     if not is_terminal(sys.stdin) or not is_terminal(sys.stderr):
         return False
-    say(f"{question} [y/N] ")
+    say(*question, end=" [y/N] ")
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 

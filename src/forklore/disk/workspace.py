@@ -21,6 +21,7 @@ from forklore.formats.settings_json import SettingsBooks, parse_settings
 from forklore.model.address import ChatAddress
 from forklore.model.names import sanitise, tells
 from forklore.model.stored import is_plain_name
+from forklore.printable import printable
 
 _CHATS, _GROUP_CHATS, _GROUPS, _WORLDS, _CHARACTERS = "chats", "group chats", "groups", "worlds", "characters"
 _SUFFIX = ".jsonl"
@@ -249,6 +250,7 @@ class Workspace:
             lambda chat: str(chat) == text,
             lambda chat: chat.name == text,
             lambda chat: text.casefold() in str(chat).casefold(),
+            lambda chat: text.casefold() in printable(str(chat)).casefold(),  # as it was shown
         ):
             found = [chat for chat in chats if fits(chat)]
             if len(found) == 1:
@@ -256,9 +258,7 @@ class Workspace:
             if self._exact_addresses and address is not None and not found:
                 break
             if found:
-                shown = "".join(f"\n  {chat}" for chat in found[:20])
-                more = f"\n  … and {len(found) - 20} more" if len(found) > 20 else ""
-                raise ChatAmbiguous(f"{text!r} fits {len(found)} chats:{shown}{more}")
+                raise ChatAmbiguous(f"{text!r} fits {len(found)} chats:", choices=found)
         self.needs_chats()  # it may be there, in a folder that is not followed
         raise ChatNotFound(f"There is no chat {text!r}.")
 

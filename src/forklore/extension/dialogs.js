@@ -5,9 +5,19 @@ import { ofKind, t } from './strings.js';
 
 const MOMENT_MS = 1_000;
 
+// Control characters and changes of direction; breaks and tabs of a text stay.
+const NOT_PRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+
 /** @typedef {import('./api.js').Finding} Finding */
 /** @typedef {import('./api.js').Problem} Problem */
 /** @typedef {import('./strings.js').Kind} Kind */
+
+/**
+ * @param {string} text from anywhere
+ * @returns {string} the same with an escape for each character that would not just stand there
+ */
+export const printable = (text) =>
+    text.replace(NOT_PRINTABLE, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /**
  * @param {string} tag
@@ -18,7 +28,7 @@ const MOMENT_MS = 1_000;
 export function element(tag, classes = '', ...children) {
     const made = document.createElement(tag);
     made.className = classes;
-    made.append(...children);
+    made.append(...children.map((child) => (typeof child === 'string' ? printable(child) : child)));
     return made;
 }
 
@@ -34,7 +44,7 @@ const noticed = new Map();
  */
 export function notice(level, text, title = 'Forklore', options = {}) {
     noticed.get(text)?.remove();
-    const shown = toastr[level](text, title, {
+    const shown = toastr[level](printable(text), title, {
         timeOut: level === 'error' ? 12_000 : 7_000,
         ...options,
         escapeHtml: true,

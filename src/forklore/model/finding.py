@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from forklore.printable import printable
+
 
 class Severity(Enum):
     """How bad a finding is; only an error blocks."""
@@ -16,7 +18,10 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem found in a story, with what the user can do about it."""
+    """One problem found in a story, with what the user can do about it.
+
+    Each text is one line whatever names are in it; what it speaks of may be *listed*, one line each.
+    """
 
     code: str
     severity: Severity
@@ -24,6 +29,19 @@ class Finding:
     action: str = ""
     details: str = ""
     repairs: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("message", "action", "details"):
+            text = getattr(self, name)
+            if not text.isprintable():
+                object.__setattr__(self, name, printable(text))
+        object.__setattr__(self, "listed", tuple(map(printable, self.listed)))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The details, and then what is listed."""
+        return (self.details, *self.listed) if self.details else self.listed
 
     def to_json(self) -> dict[str, Any]:
         """Return the one shape of every error, warning and finding."""
@@ -32,7 +50,7 @@ class Finding:
             "severity": self.severity.value,
             "message": self.message,
             "action": self.action,
-            "details": self.details,
+            "details": "\n".join(self.lines),
             "repairs": list(self.repairs),
         }
 

@@ -22,6 +22,7 @@ from forklore.disk.access import remove_former_access
 from forklore.disk.state import State
 from forklore.disk.workspace import only_one
 from forklore.errors import BadRequest, ForkloreError, Kind
+from forklore.log.records import log_on_stderr
 from forklore.web.access import Access
 from forklore.web.addresses import is_loopback
 from forklore.web.application import application
@@ -112,7 +113,7 @@ def serve(
 
     access.on_login = lambda root: on_login(link(root))
     on_ready(Serving(address, tuple((root, link(root)) for root in roots), to_network))
-    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    log_on_stderr(logging.WARNING, "%(message)s")
     logging.getLogger("watchdog").setLevel(logging.ERROR)  # it warns of every folder that is watched no more
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # it warns of every request that is not HTTP
     config = uvicorn.Config(

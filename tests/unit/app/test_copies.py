@@ -214,7 +214,7 @@ def test_what_nobody_can_be_shown_to_have_written_is_kept_and_named(story: Path,
 
     assert (done.lorebook_source, done.left_out_entries) == ("scene-snapshot", ("character-Berta",))
     assert OpenChat(story, chat).entries["77"] == OpenChat(story, MIRA).entries["77"]
-    assert ["The old well" in each.details for each in done.warnings if each.code == "ENTRIES_IN_DOUBT"] == [True]
+    assert ["The old well" in each.listed[0] for each in done.warnings if each.code == "ENTRIES_IN_DOUBT"] == [True]
 
 
 # --- which is the copy --------------------------------------------------------------------------------------------

@@ -228,7 +228,7 @@ def test_an_entry_that_both_wrote_into_is_kept_as_the_fork_last_saw_it_and_named
 
     assert OpenChat(story, FORK).entries["3"]["content"] == "A guest, and the smith's brother."
     assert [finding.code for finding in done.warnings] == ["ENTRIES_IN_DOUBT"]
-    assert "character-Anton (UID 3)" in done.warnings[0].details
+    assert "character-Anton (UID 3)" in done.warnings[0].listed[0]
 
 
 def test_what_somebody_wrote_by_hand_is_never_left_out_of_a_fork_that_has_gone_on(story: Path) -> None:
@@ -242,8 +242,8 @@ def test_what_somebody_wrote_by_hand_is_never_left_out_of_a_fork_that_has_gone_o
     entries = OpenChat(story, FORK).entries
     assert entries["77"] == main.entries["77"]
     assert entries["2"]["content"] == "Mira, mended by hand"
-    assert "The old well" in done.warnings[0].details
-    assert "character-Mira" in done.warnings[0].details
+    assert "The old well" in "".join(done.warnings[0].lines)
+    assert "character-Mira" in "".join(done.warnings[0].lines)
 
 
 def test_a_snapshot_that_was_taken_again_later_is_passed_over(story: Path) -> None:
@@ -295,7 +295,7 @@ def test_without_snapshots_only_what_is_surely_the_parents_is_left_out(unsnapped
     assert done.left_out_entries == ("character-Berta", "character-Dora")
     left = comments(unsnapped, done.lorebook)
     assert {"character-Anton", "character-Anton's sword", "The well", "Berta's secret"} <= left
-    codes = {finding.code: finding.details for finding in done.warnings}
+    codes = {finding.code: "".join(finding.lines) for finding in done.warnings}
     assert set(codes) == {"LOREBOOK_FROM_PRESENT", "ENTRIES_IN_DOUBT"}
     assert "Anton's sword" in codes["ENTRIES_IN_DOUBT"]
     assert "Berta's secret" in codes["ENTRIES_IN_DOUBT"]

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from forklore.cli.command import Answer, Invocation, command
+from forklore.cli.options import COMPLETE
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,6 @@ def completion(context: click.Context, _invocation: Invocation, shell: str) -> A
     found = get_completion_class(shell)
     if found is None:
         raise click.UsageError(f"The shell {shell} is not known.")
-    complete = found(context.find_root().command, {}, "forklore", "_FORKLORE_COMPLETE")
+    complete = found(context.find_root().command, {}, "forklore", COMPLETE)
     made = Script(shell, complete.source_template % complete.source_vars())
-    return Answer(made, lambda: f"{made.script}\n")
+    return Answer(made, lambda: made.script.split("\n"))

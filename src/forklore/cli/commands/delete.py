@@ -25,7 +25,7 @@ def delete(invocation: Invocation, chat: str, yes: bool) -> Answer:
     try:
         deleted = forklore.delete(chat, yes=yes)
     except ChatHasForks as error:
-        if invocation.json or not ask(f"{error.message}\nThey stay whole without it. Delete it?"):
+        if invocation.json or not ask(*error.lines, "They stay whole without it. Delete it?"):
             raise
         deleted = forklore.delete(chat, yes=True)
     return Answer(deleted, lambda: render.deleted(deleted))

@@ -39,8 +39,8 @@ def demo(invocation: Invocation, *, folder: str | None, no_serve: bool) -> Answe
 
     shown = demonstrate(folder, Silent())
     if no_serve or invocation.json or not shown.ok:
-        return Answer(shown, lambda: "\n".join(_words(shown)) + "\n", 0 if shown.ok else EXIT_CODES[Kind.DAMAGED])
-    terminal.write("\n".join(_words(shown)) + f"\n\n{terminal.BOLD}6. The page{terminal.PLAIN}\n")
+        return Answer(shown, lambda: list(_words(shown)), 0 if shown.ok else EXIT_CODES[Kind.DAMAGED])
+    terminal.write(*_words(shown), *_title(6, "The page"))
     _serve(Path(shown.folder))
     return None
 
@@ -52,7 +52,7 @@ def _serve(root: Path) -> None:
 
     patience = None if terminal.is_terminal(sys.stdin) else _PATIENCE_SECONDS
     if patience is not None:
-        terminal.write("It ends by itself when nobody has looked at it for five minutes.\n")
+        terminal.write("It ends by itself when nobody has looked at it for five minutes.")
     try:
         serve_page([root], host="127.0.0.1", port=_PORT, patience=patience)
     except PortTaken:
@@ -65,29 +65,36 @@ def _words(shown: Demonstration) -> Iterator[str]:
     yield f"The sample story was copied to {shown.folder}"
     yield "Nothing of yours is touched."
     yield from _title(2, "Two forks in the past")
-    yield from (_made(made) for made in (shown.checkpoint, shown.branch))
+    for made in (shown.checkpoint, shown.branch):
+        yield from _made(made)
     yield from _title(3, "Both sides go on")
     for mark in shown.marks:
-        yield f'{mark.written_in}\n  writes of "{mark.words}" in a new message and in its lorebook.'
+        yield mark.written_in
+        yield f'  writes of "{mark.words}" in a new message and in its lorebook.'
     yield from _title(4, "The tree")
-    yield render.tree(shown.story).rstrip("\n")
+    yield from render.tree(shown.story)
     yield from _title(5, "The proof")
     yield f"All {shown.files} files were read, and searched for what only one side can know."
     for mark in shown.marks:
         yield from _found(mark)
-    yield "\nThe checkpoint is what was recorded when it was made (SHA-256):"
+    yield ""
+    yield "The checkpoint is what was recorded when it was made (SHA-256):"
     for digest in shown.digests:
         same = digest.recorded == digest.computed
         yield f"  {_tick(same)} {digest.part}  recorded {digest.recorded[:16]}…, now {digest.computed[:16]}…"
-    yield "\nWhat the story learned only later is not in the checkpoint's lorebook:"
+    yield ""
+    yield "What the story learned only later is not in the checkpoint's lorebook:"
     yield f"  {', '.join(shown.learned_later)}"
-    yield "\nEach timeline has the recaps of its own past:"
+    yield ""
+    yield "Each timeline has the recaps of its own past:"
     for timeline in (main, checkpoint, branch):
         versions = " ".join(str(version["version"]) for version in timeline.running_versions)
         yield f"  {timeline.kind:<10}  {timeline.messages} messages, recap versions {versions}"
     verdict = "Nothing leaked." if shown.ok else "Something leaked. This is a bug: please report it."
-    yield f"\n{_tick(shown.ok)} {BOLD}{verdict}{PLAIN}"
-    yield f'\n{DIM}Look around:{PLAIN}  {_program()} --data "{shown.folder}" tree'
+    yield ""
+    yield f"{_tick(shown.ok)} {BOLD}{verdict}{PLAIN}"
+    yield ""
+    yield f'{DIM}Look around:{PLAIN}  {_program()} --data "{shown.folder}" tree'
 
 
 def _program() -> str:
@@ -104,15 +111,14 @@ def _title(number: int, title: str) -> Iterator[str]:
     yield f"{BOLD}{number}. {title}{PLAIN}"
 
 
-def _made(made: ForkMade) -> str:
-    return (
-        f"{GOOD}✓{PLAIN} {made.kind} at message {made.at}: {made.chat.partition('/')[2]}\n"
-        f"  {made.messages} messages, {made.entries} lorebook entries, recap version {made.running_version}"
-    )
+def _made(made: ForkMade) -> Iterator[str]:
+    yield f"{GOOD}✓{PLAIN} {made.kind} at message {made.at}: {made.chat.partition('/')[2]}"
+    yield f"  {made.messages} messages, {made.entries} lorebook entries, recap version {made.running_version}"
 
 
 def _found(mark: Mark) -> Iterator[str]:
-    yield f'\n"{mark.words}" is found in:'
+    yield ""
+    yield f'"{mark.words}" is found in:'
     for path in mark.found:
         yield f"  {_tick(path in mark.expected)} {path}"
     yield (

@@ -21,7 +21,7 @@ def undo(invocation: Invocation, operation: str | None, *, leave_parent: bool) -
     forklore = invocation.open()
     undone = forklore.undo(operation, leave_parent=leave_parent)
 
-    def words() -> str:
+    def words() -> list[str]:
         taken_back = next(one for one in forklore.log().operations if one.id == undone.undone)
         return render.undone(taken_back, undone.operation, undone.pending)
 

@@ -1,7 +1,8 @@
 /**
- * Making elements. Whatever comes from a story is set as text, never as markup.
+ * Making elements. Whatever comes from a story is set as text, never as markup, and does nothing but stand there.
  * @module
  */
+import { printable, printableText } from "./printable.js";
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 /**
@@ -58,7 +59,7 @@ function nodes(children) {
   const all = [];
   for (const child of children.flat()) {
     if (child === null || child === undefined || child === false) continue;
-    all.push(typeof child === "number" ? String(child) : child);
+    all.push(typeof child === "string" ? printableText(child) : typeof child === "number" ? String(child) : child);
   }
   return all;
 }
@@ -79,7 +80,7 @@ export function fill(element, ...children) {
  * @returns {HTMLElement}
  */
 export function name(text, className) {
-  return h("bdi", { class: className ?? "name" }, text);
+  return h("bdi", { class: className ?? "name" }, printable(text));
 }
 
 /**
@@ -88,7 +89,7 @@ export function name(text, className) {
  * @returns {HTMLElement}
  */
 export function longName(text) {
-  return h("span", { class: "long-name", title: text }, name(text));
+  return h("span", { class: "long-name", title: printable(text) }, name(text));
 }
 
 /**

@@ -2,6 +2,7 @@
  * Names, times and sizes as people read them.
  * @module
  */
+import { printable } from "./printable.js";
 import { language, number, t } from "./strings.js";
 
 const STAMP = /(\d{4})-(\d{1,2})-(\d{1,2})\s?@\s?(\d{1,2})h\s?(\d{1,2})m\s?(\d{1,2})s(?:\s?\d+ms)?/;
@@ -38,10 +39,10 @@ export function storyName(address) {
   const { folder, name, group } = parts(address);
   const began = STAMP.exec(name);
   const owner = group ? (groups.get(folder) ?? t("story.group")) : folder;
-  if (!began) return { title: name, note: owner };
+  if (!began) return { title: printable(name), note: printable(owner) };
   const rest = name.replace(STAMP, "").replace(/^[\s-]+|[\s-]+$/g, "");
   const note = t("story.began", { when: moment(stampTime(began)) });
-  return { title: rest || owner, note };
+  return { title: printable(rest || owner), note };
 }
 
 /**
@@ -60,7 +61,7 @@ export function timelineName(address, parent) {
   const front = `${parts(parent).name} - `;
   const own = name.startsWith(front) && name.length > front.length ? name.slice(front.length) : name;
   const made = STAMP.exec(own);
-  return made && own.endsWith(made[0]) ? own.replace(made[0], () => moment(stampTime(made))) : own;
+  return printable(made && own.endsWith(made[0]) ? own.replace(made[0], () => moment(stampTime(made))) : own);
 }
 
 /** @param {RegExpExecArray} found @returns {number} */

@@ -2,6 +2,7 @@
  * The words of the page, in the language of the reader.
  * @module
  */
+import { printable } from "./printable.js";
 
 export const LANGUAGES = ["en", "zh"];
 const STORED = "forklore.language";
@@ -77,7 +78,7 @@ export function english(front) {
 }
 
 /**
- * The words for a key, with {placeholders} replaced.
+ * The words for a key, with {placeholders} replaced: a name in a sentence is one line of it.
  * @param {string} key
  * @param {Record<string, string | number>} [values]
  * @returns {string}
@@ -87,7 +88,7 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, slot) => {
     const value = values[slot];
     if (value === undefined) return whole;
-    return typeof value === "number" ? number(value) : value;
+    return typeof value === "number" ? number(value) : printable(value);
   });
 }
 
