@@ -6,6 +6,9 @@ import json
 
 from playwright.sync_api import Browser
 
+from forklore.app.open import state_folder
+from forklore.disk.access import forget_access
+from forklore.disk.state import State
 from tests.e2e_sillytavern.model import Model
 from tests.e2e_sillytavern.page import POPUP, Page, as_json
 from tests.e2e_sillytavern.tavern import Service, Tavern
@@ -318,3 +321,15 @@ class TestPairing:
 
         assert tavern.forklore().extension().paired
         assert len(page.run("Object.keys(localStorage).filter(x => x.startsWith('forklore.token default-user '))")) == 1
+
+    def test_a_start_of_the_service_pairs_a_browser_whose_token_is_worth_nothing_any_more(
+        self, page: Page, tavern: Tavern, service: Service
+    ) -> None:
+        service.stop()
+        page.wait_for_state("away")
+        forget_access(State(state_folder()), tavern.user)
+        service.start()
+
+        page.wait_for_state("connected")
+        assert tavern.forklore().extension().paired
+        assert not (tavern.user / "extensions/forklore/pairing.json").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from playwright.sync_api import Browser
 
 from tests.e2e_sillytavern.model import Model
 from tests.e2e_sillytavern.page import Page
-from tests.e2e_sillytavern.tavern import Door, Service, Tavern, network_address
+from tests.e2e_sillytavern.tavern import Door, Service, Tavern, network_address, wait_for
 from tests.e2e_sillytavern.telling import begin, lore_in
 
 PASSWORD = "nine quiet lanterns"  # of a service that lives for one test
@@ -36,6 +37,15 @@ def phone(browser: Browser, tavern: Tavern, service: Service, model: Model, shot
     service.stop()
 
 
+def saved_address(tavern: Tavern) -> str:
+    """Return the address of the service as SillyTavern has stored it."""
+    try:
+        settings = json.loads((tavern.user / "settings.json").read_bytes())
+    except ValueError:
+        return ""  # it is being written
+    return str(settings["extension_settings"]["forklore"]["address"])
+
+
 def test_paired_by_password_it_does_what_it_does_at_home(phone: Page, tavern: Tavern, character: str) -> None:
     phone.load(connected=False)
     assert phone.run("window.isSecureContext") is False
@@ -55,6 +65,8 @@ def test_paired_by_password_it_does_what_it_does_at_home(phone: Page, tavern: Ta
     phone.wait_for_state("connected")
     phone.shot("phone-panel")
 
+    # SillyTavern saves settings a moment after they were changed; a page that is left before that forgets the address.
+    wait_for(lambda: saved_address(tavern) == str(tavern.service_port), why="the address was not saved")
     phone.load()  # the token stays in the browser
 
     main = begin(phone, character)

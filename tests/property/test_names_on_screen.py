@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -52,9 +53,15 @@ def workspace(root: Path, name: str) -> Path:
     return stories.write_workspace(root, files)
 
 
+def does_something(sign: str) -> bool:
+    """Whether a character is a control, ends a line, changes the direction of writing or is half of one."""
+    turns = unicodedata.bidirectional(sign) in {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+    return turns or unicodedata.category(sign) in {"Cc", "Cs", "Zl", "Zp"}
+
+
 def assert_harmless(ran: Ran) -> None:
     for text in (ran.out, ran.err):
-        assert [sign for sign in text if sign != "\n" and printable(sign) != sign] == []
+        assert [sign for sign in text if sign != "\n" and does_something(sign)] == []
         assert [line for line in text.split("\n") if line.lstrip().startswith(FORGED)] == []
 
 
@@ -134,4 +141,4 @@ def test_a_shell_is_offered_only_names_that_are_one_line(name: str) -> None:
             ran = run(env={"_FORKLORE_COMPLETE": f"{shell}_complete", **where})
 
             assert_harmless(ran)
-            assert bool(ran.out.strip()) == (printable(name) == name)
+            assert bool(ran.out.strip()) is not any(map(does_something, name))

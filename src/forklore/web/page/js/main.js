@@ -102,7 +102,6 @@ async function start() {
     document.title = `${t("out.title")} · Forklore`;
     showLoggedOut(place);
   });
-  onArrival(() => void arrive());
   on("findings", (data) => {
     if (data.ok) return;
     mentioned(t("findings.new", { name: timelineName(data.chat, null) }), [{ label: t("story.leaks.look"), act: () => go("timeline", data.chat, "health") }]);
@@ -110,6 +109,7 @@ async function start() {
   document.addEventListener("forklore:redraw", () => void redraw());
   connect();
   await readGroups();
+  onArrival(() => void arrive()); // not before: a view that is drawn twice loses what was typed into the first
   await arrive();
 }
 
