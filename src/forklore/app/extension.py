@@ -14,15 +14,17 @@ from forklore.disk.access import (
     PAIRING,
     forget_access,
     is_code_waiting,
-    is_inside,
     is_ours,
     offer_code,
     read_tokens,
     remove_former_access,
 )
 from forklore.disk.disk import write_whole
+from forklore.disk.files import read_small
+from forklore.disk.places import Places, is_link
 from forklore.disk.state import State
 from forklore.errors import ForkloreError, Kind, LinkOutside
+from forklore.model.stored import is_plain_name
 from forklore.version import VERSION
 
 SOURCE = Path(forklore.__file__).parent / "extension"
@@ -82,11 +84,10 @@ def status(
     root: Path, state: State, *, now: float, written: tuple[str, ...] = (), removed: tuple[str, ...] = ()
 ) -> Extension:
     """Return what is installed in the workspace *root*."""
-    folder = root / EXTENSION
-    manifest = _read(folder / MANIFEST)
+    manifest = _read(root, MANIFEST)
     return Extension(
-        folder=folder.as_posix(),
-        installed=str(manifest["version"]) if _is_installed(root) and "version" in manifest else None,
+        folder=(root / EXTENSION).as_posix(),
+        installed=str(manifest["version"]) if _listed(root) and "version" in manifest else None,
         version=VERSION,
         paired=bool(read_tokens(state, root)),
         code_waiting=is_code_waiting(state, root, now=now),
@@ -101,16 +102,14 @@ def install(root: Path, state: State, *, now: float) -> Extension:
 
     SillyTavern sees an extension by its manifest, so that one goes last.
     """
-    folder = root / EXTENSION
-    if not is_inside(folder, root):
-        raise LinkOutside(
-            f"{folder.as_posix()!r} is a link that leads out of the SillyTavern folder.",
-            action="Put a folder in its place, then install again. Nothing was changed.",
-        )
-    if folder.exists() and any(folder.iterdir()) and not _listed(folder):
+    try:
+        folder = Path(Places(root).folder(EXTENSION))
+    except LinkOutside as error:
+        raise LinkOutside(error.message, action=_NO_LINK) from error
+    if folder.exists() and any(folder.iterdir()) and not _listed(root):
         raise ExtensionForeign(f"{folder.as_posix()!r} is not Forklore's extension.")
     names = sorted((path.name for path in SOURCE.iterdir() if path.is_file()), key=lambda name: name == MANIFEST)
-    obsolete = [name for name in _listed(folder) if name not in names]
+    obsolete = [name for name in _listed(root) if name not in names]
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / LIST, _encoded({"version": VERSION, "files": sorted({*names, *obsolete})}))
     written = tuple(name for name in names if _update(folder / name, _content(name)))
@@ -122,12 +121,15 @@ def install(root: Path, state: State, *, now: float) -> Extension:
     return status(root, state, now=now, written=written, removed=removed)
 
 
+_NO_LINK = "Put a folder in its place, then install again. Nothing was changed."
+
+
 def uninstall(root: Path, state: State, *, now: float) -> Extension:
     """Take away what ``install`` has put there, and let no browser in any more; the manifest goes first."""
     folder = root / EXTENSION
     removed: tuple[str, ...] = ()
-    if _is_installed(root):
-        names = sorted(_listed(folder), key=lambda name: name != MANIFEST)
+    if listed := _listed(root):
+        names = sorted(listed, key=lambda name: name != MANIFEST)
         removed = tuple(name for name in (*names, PAIRING, LIST) if _remove(folder / name))
         if not any(folder.iterdir()):
             folder.rmdir()
@@ -142,7 +144,7 @@ def renew_code(root: Path, state: State, *, now: float) -> None:
     Where that cannot be, they pair with the password, or after the extension is installed again.
     """
     with suppress(OSError, ForkloreError):
-        if _is_installed(root) and is_ours(root):
+        if _listed(root) and is_ours(root):
             offer_code(state, root, now=now)
 
 
@@ -153,24 +155,22 @@ def _content(name: str) -> bytes:
     return _encoded(json.loads(content) | {"version": VERSION})
 
 
-def _is_installed(root: Path) -> bool:
-    """Whether our extension lies in the workspace itself; where a link leads elsewhere, nothing is touched."""
-    return is_inside(root / EXTENSION, root) and bool(_listed(root / EXTENSION))
+def _listed(root: Path) -> list[str]:
+    """Return the names of our files in the extension's folder; a list that somebody tampered with leads nowhere else.
 
-
-def _listed(folder: Path) -> list[str]:
-    """Return the names of our files in *folder*; a list that somebody tampered with leads nowhere else."""
-    names = _read(folder / LIST).get("files")
+    There is none where a link leads elsewhere: nothing is touched there.
+    """
+    names = _read(root, LIST).get("files")
     if not isinstance(names, list):
         return []
-    return [name for name in names if isinstance(name, str) and name == Path(name).name and name not in ("", "..")]
+    return [name for name in names if isinstance(name, str) and is_plain_name(name)]
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file, an empty one when there is none to be read."""
+def _read(root: Path, name: str) -> dict[str, Any]:
+    """Return the JSON object in a file of the extension, an empty one when there is none to be read."""
     try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        value = json.loads(read_small(Places(root).file(f"{EXTENSION}/{name}")))
+    except (OSError, ValueError, RecursionError, ForkloreError):
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -181,11 +181,9 @@ def _encoded(value: dict[str, Any]) -> bytes:
 
 def _update(path: Path, content: bytes) -> bool:
     """Write a file unless it is as wanted; return whether it was written."""
-    try:
-        if path.read_bytes() == content:
+    with suppress(OSError):
+        if not is_link(path) and read_small(path) == content:
             return False
-    except FileNotFoundError:
-        pass
     write_whole(path, content)
     return True
 

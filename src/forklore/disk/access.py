@@ -19,8 +19,10 @@ from typing import Any
 
 from forklore.disk.disk import write_whole
 from forklore.disk.failures import refusal_of
+from forklore.disk.places import Places
 from forklore.disk.state import State
-from forklore.errors import FormatNewer
+from forklore.errors import FormatNewer, LinkOutside
+from forklore.model.stored import FOLDER
 
 EXTENSION = "extensions/forklore"
 """Where SillyTavern looks for the extension of one user."""
@@ -28,7 +30,7 @@ PAIRING = "pairing.json"
 """The code for the page, which may read the extension's folder; the service deletes the file when it is spent."""
 CODE_SECONDS = 15 * 60
 _ACCESS = "access.json"
-_FORMER = Path(".forklore") / "access.json"
+_FORMER = f"{FOLDER}/access.json"
 _MOST = 50  # browsers that are paired at a time; the oldest gives way
 
 
@@ -109,7 +111,7 @@ def offer_code(state: State, root: Path, *, now: float) -> None:
     with state.alone(path):
         _write(state, path, {**state.read(path), "code": {"hash": digest(code), "made": now}})
         text = json.dumps({"code": code}, indent=4) + "\n"
-        write_whole(root / EXTENSION / PAIRING, text.encode(), private=True)
+        write_whole(Path(Places(root).folder(EXTENSION)) / PAIRING, text.encode(), private=True)
 
 
 def redeem_code(state: State, root: Path, code: str, token: Token, *, now: float) -> bool:
@@ -122,9 +124,8 @@ def redeem_code(state: State, root: Path, code: str, token: Token, *, now: float
         if not _is_code(stored, code, now):
             return False  # somebody else was quicker
         _write(state, path, {"tokens": _with(stored, token)})
-        if is_inside(root / EXTENSION, root):
-            with suppress(OSError):
-                (root / EXTENSION / PAIRING).unlink(missing_ok=True)
+        with suppress(OSError, LinkOutside):
+            (Path(Places(root).folder(EXTENSION)) / PAIRING).unlink(missing_ok=True)
     return True
 
 
@@ -154,11 +155,6 @@ def _hash_of_code(stored: Mapping[str, Any], now: float) -> str | None:
 # --- workspaces of others -----------------------------------------------------------------------------------------
 
 
-def is_inside(folder: Path, root: Path) -> bool:
-    """Whether a folder lies in the workspace, wherever links lead."""
-    return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root))
-
-
 def is_ours(root: Path) -> bool:
     """Whether the workspace belongs to this user: where SillyTavern runs as another one, it cannot read our code."""
     return os.name != "posix" or root.stat().st_uid == os.geteuid()
@@ -166,9 +162,9 @@ def is_ours(root: Path) -> bool:
 
 def remove_former_access(root: Path) -> None:
     """Remove the list of tokens that lay in the workspace once; nothing in it was ever read again."""
-    if not os.path.islink(root / _FORMER.parent):
-        with suppress(OSError):
-            (root / _FORMER).unlink(missing_ok=True)
+    with suppress(OSError, LinkOutside):
+        Places(root).folder(FOLDER)
+        (root / _FORMER).unlink(missing_ok=True)
 
 
 # --- sessions -----------------------------------------------------------------------------------------------------
