@@ -1064,6 +1064,7 @@ def test_a_token_that_lies_in_the_folder_opens_nothing(hostile: Hostile) -> None
 
 
 def test_no_token_is_written_into_the_folder(hostile: Hostile) -> None:
+    assert hostile.run("extension", "install").code == 0
     code = json.loads((hostile.root / "extensions/forklore/pairing.json").read_bytes())["code"]
     service = Rest(hostile.root)
     try:

@@ -32,7 +32,7 @@ from forklore.checks.requirements import Policy
 from forklore.checks.scenes import missing_at_scene
 from forklore.disk.disk import Disk
 from forklore.disk.files import OpenFile
-from forklore.disk.lock import CreationInProgress, workspace_lock
+from forklore.disk.lock import workspace_lock
 from forklore.disk.operation_log import Unread
 from forklore.disk.scan import scan_stories
 from forklore.disk.transaction import Transactions
@@ -493,24 +493,22 @@ class Forklore:
     def extension(self, action: str = "status") -> Extension:
         """Return which version of the extension is in SillyTavern, after *action*: install, status or uninstall."""
         from forklore.app import extension
-        from forklore.app.open import state_folder
-        from forklore.disk.state import State
 
         actions = {"status": extension.status, "install": extension.install, "uninstall": extension.uninstall}
         if action not in actions:
             raise BadRequest(f"{action!r} is none of install, status, uninstall.")
-        return actions[action](self.root, State(state_folder()), now=self._means.now_ms() / 1000)
+        return actions[action](self.root, self._means.state(), now=self._means.now_ms() / 1000)
 
     # --- common ---------------------------------------------------------------------------------------------------
 
     def recover(self) -> list[str]:
         """Finish or take back what a crash left, unless somebody is at work; return a sentence about each."""
-        if not self._transactions.has_leftovers():
-            return []
         try:
+            if not self._transactions.leftovers():
+                return []
             with workspace_lock(self.root, what="operation"):
                 return self._transactions.recover()
-        except (CreationInProgress, ForkloreError, OSError):
+        except (ForkloreError, OSError):
             return []  # somebody is at work, or we may only read; whoever writes next will see to it
 
     def listening(self, progress: Progress) -> Forklore:

@@ -95,13 +95,6 @@ class Transactions:
         """Whether the trash still holds an *item*."""
         return is_there(self.places.item(item))
 
-    def has_leftovers(self) -> bool:
-        """Whether an operation is running, or was interrupted."""
-        try:
-            return bool(self.leftovers())
-        except OSError:
-            return False  # whoever may not look cannot tidy up either
-
     def leftovers(self) -> list[str]:
         """Return the ids of operations that are running, or were interrupted."""
         try:

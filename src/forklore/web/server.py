@@ -8,7 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -17,9 +17,8 @@ from typing import Any
 import uvicorn
 
 from forklore.app.extension import renew_code
-from forklore.app.open import state_folder
+from forklore.app.open import open_workspace, user_state
 from forklore.disk.access import remove_former_access
-from forklore.disk.state import State
 from forklore.disk.workspace import only_one
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.log.records import log_on_stderr
@@ -98,8 +97,9 @@ def serve(
     if to_network:
         known |= {socket.gethostname().lower(), f"{socket.gethostname().lower()}.local"}
     house = House(port, frozenset(known), open_to_network=to_network, origins=frozenset(origins))
-    state = State(state_folder())
+    state = user_state()
     for root in roots:
+        _tidy_up(root)
         remove_former_access(root)
         if not to_network:  # there only the password opens
             renew_code(root, state, now=time.time())
@@ -178,6 +178,12 @@ class _Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _tidy_up(root: Path) -> None:
+    """Finish or take back what a crash left; what cannot be opened is told to whoever asks for it."""
+    with suppress(ForkloreError, OSError):
+        open_workspace(root).recover()
 
 
 def _listen(host: str, port: int) -> socket.socket:
