@@ -178,7 +178,7 @@ def test_a_lorebook_that_cannot_be_cloned_is_told_in_the_words_of_the_design(
 
 
 @pytest.mark.req(46)
-def test_what_cannot_be_taken_back_is_told_and_taken_back_at_the_next_start(scratch: Path) -> None:
+def test_what_cannot_be_taken_back_is_told_and_taken_back_before_anything_else(scratch: Path) -> None:
     model, root = model_of(SCENARIOS[0], scratch), scratch / "trial"
     steps = faulty()
     model.act(model.trial(root), steps)
@@ -189,7 +189,7 @@ def test_what_cannot_be_taken_back_is_told_and_taken_back_at_the_next_start(scra
         model.act(model.trial(root), faulty(HastyDisk, dead_end, commit))
 
     assert raised.value.code == "READ_ONLY"
-    assert "next start" in raised.value.action
+    assert "before anything else" in raised.value.action
     assert read_workspace(root) != model.before  # the clone is still there …
     assert open_with(root).recover() == [f"Took back the interrupted checkpoint of {CHAT} - Checkpoint #1."]
     assert not model.assert_all_or_nothing(root, "after the next start")  # … until the disk lets us
