@@ -2,6 +2,9 @@
 
 import io
 import logging
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 from forklore.errors import BadRequest
 from forklore.log.records import OneLine, traceback_lines
 from forklore.model.finding import Finding, Severity
-from forklore.printable import printable
+from forklore.printable import printable, shell_word
 
 NAME = "Mira\nForged\r\x1b[2J\x85\u2028\u202e\ud83d"
 SHOWN = "Mira\\nForged\\r\\x1b[2J\\x85\\u2028\\u202e\\ud83d"
@@ -102,3 +105,16 @@ def test_a_group_of_errors_is_told_as_well() -> None:
     assert not [line for line in lines if line.lstrip(" |").startswith("Forged")]
     assert all(printable(line) == line for line in lines)
     assert sum('File "' in line for line in lines) == 6
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.parametrize(
+    "name", ["worlds", "group chats", "$(touch x)", 'a\'b "c" `id`', "x; rm y", "!!", "a\\b", "a\nb"]
+)
+def test_a_name_in_a_command_to_copy_is_one_word_and_nothing_else(name: str, tmp_path: Path) -> None:
+    command = f"printf %s {shell_word(name)}"
+
+    ran = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert ran.stdout == printable(name)
+    assert not any(tmp_path.iterdir())

@@ -33,6 +33,7 @@ from forklore.model.plan import Plan
 from forklore.planning.fork import Draft
 from forklore.planning.isolating import IsolationFiles, draft_isolation, plan_isolation
 from forklore.planning.kinship import kin_of
+from forklore.printable import shell_word
 
 _WHAT = "a lorebook of its own"
 _ABOUT_FORKING = (
@@ -211,7 +212,7 @@ def _prepared(address: ChatAddress, means: Means) -> Iterator[_Prepared]:
         if read.book_name is not None and is_shared_on_purpose(read.book_name, means):
             raise SharedOnPurpose(
                 f"The lorebook {read.book_name!r} is shared on purpose.",
-                action=f'Take the declaration back first: `forklore settings --unshare "{read.book_name}"`.',
+                action=f"Take the declaration back first: `forklore settings --unshare {shell_word(read.book_name)}`.",
             )
         yield _prepare(read, family, means)
 

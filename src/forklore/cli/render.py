@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forklore.cli.terminal import BAD, BOLD, DIM, GOOD, PLAIN, WARN
+from forklore.printable import shell_word
 
 if TYPE_CHECKING:
     from forklore.app.contamination import Contamination
@@ -226,7 +227,7 @@ def examined(shown: Examined) -> list[str]:
             lines.append(f"  {DIM}… and {len(group) - _LISTED} more; --json lists them all{PLAIN}")
         if group[0].chat is None and first.repairs and code != "OPERATION_LEFTOVER":
             lines += [
-                f"  {DIM}forklore repair {_quoted(group[0].where)} {code} --with {name}{PLAIN}"
+                f"  {DIM}forklore repair {shell_word(group[0].where)} {code} --with {name}{PLAIN}"
                 for name in first.repairs
             ]
     count = _count(len(shown.findings), "finding")
@@ -317,7 +318,7 @@ def _now_made(warning: Finding, chat: str) -> Finding:
     """Return a warning with what can be done about it once the fork is there."""
     if warning.code != "HISTORY_HIDDEN":
         return warning
-    command = f'forklore repair "{chat}" {warning.code} --with show-last-scene'
+    command = f"forklore repair {shell_word(chat)} {warning.code} --with show-last-scene"
     return replace(warning, action=f"Show it the last scene: `{command}`")
 
 
@@ -628,10 +629,6 @@ def undone(operation: Operation, by: str, pending: Sequence[str]) -> list[str]:
 
 def _count(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one if number == 1 else many or f'{one}s'}"
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"' if " " in text else text
 
 
 def _messages(timeline: Timeline) -> str:

@@ -14,7 +14,7 @@ from forklore.disk.state import refuse_newer
 from forklore.errors import ForkloreError, Kind
 from forklore.log.changes import Unreadable
 from forklore.log.operations import FORMAT, Operation
-from forklore.model.stored import OPERATIONS, is_plain_name
+from forklore.model.stored import OPERATIONS, is_operation_id
 
 _SUFFIX = ".json"
 
@@ -56,7 +56,7 @@ class OperationLog:
     def refuse_unread(self, operation_id: str) -> None:
         """Raise what is wrong with the file of an operation; nothing when there is none, or it is in order."""
         name = f"{operation_id}{_SUFFIX}"
-        for file in self.unread() if is_plain_name(name) else ():
+        for file in self.unread() if is_operation_id(operation_id) else ():
             if file.path in (f"{OPERATIONS}/{name}", OPERATIONS):
                 raise file.fault
 

@@ -31,6 +31,7 @@ from forklore.model.stored import (
     story_path,
     trash_item,
 )
+from forklore.printable import shell_word
 
 ALLOW = "allow"
 """The repair that lets a linked folder be followed."""
@@ -207,12 +208,8 @@ def _folder_outside(path: str, real: str) -> LinkOutside:
         return LinkOutside(f"{path!r} is a link, which Forklore never makes.", action=_REMOVE_IT)
     return LinkOutside(
         f"The folder {path!r} is a link to {real!r}, outside of the data folder.",
-        action=f"If you made this link, allow it once: forklore repair {_quoted(path)} LINK_OUTSIDE --with {ALLOW}",
+        action=f"If you made this link, allow it once: forklore repair {shell_word(path)} LINK_OUTSIDE --with {ALLOW}",
     )
 
 
 _REMOVE_IT = "Remove the link, then try again. Nothing was changed."
-
-
-def _quoted(path: str) -> str:
-    return f'"{path}"' if " " in path else path

@@ -38,7 +38,7 @@ from forklore.formats.json_text import NotJson
 from forklore.log.operations import Operation
 from forklore.log.telling import tell
 from forklore.model.plan import Change, EditFile, Fingerprint, LineEdit, Plan
-from forklore.model.stored import STAGING, TRASH, is_plain_name
+from forklore.model.stored import STAGING, TRASH, is_operation_id
 
 __all__ = ["FOLDER", "Applied", "Run", "Transactions", "Unfinished"]
 
@@ -100,7 +100,7 @@ class Transactions:
         try:
             with os.scandir(self.places.folder(STAGING)) as entries:
                 folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-                return sorted(name for name in folders if is_plain_name(name))
+                return sorted(name for name in folders if is_operation_id(name))
         except (FileNotFoundError, NotADirectoryError):
             return []
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forklore.log.changes import change_of, list_of, notes_of, object_of, text_of
-from forklore.model.stored import is_plain_name, outside
+from forklore.model.stored import is_operation_id, outside
 
 FORMAT = 1
 
@@ -48,7 +48,7 @@ class Operation:
         """Return the operation that ``to_json`` wrote; raises ``Unreadable``, or ``PathOutside`` for a stranger's."""
         value = object_of(stored, "the operation")
         operation_id = text_of(value.get("id"), "the id")
-        if not is_plain_name(operation_id):
+        if not is_operation_id(operation_id):
             raise outside(operation_id)
         undoes = value.get("undoes")
         return cls(

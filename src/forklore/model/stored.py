@@ -22,6 +22,7 @@ _DRIVE = re.compile(r"[A-Za-z]:").match
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:\..*)? *", re.IGNORECASE | re.DOTALL)
 _NO_NAME = re.compile("[\ud800-\udc7f\udd00-\udfff]").search  # the rest of the surrogates stand for single bytes
 _STAGED = re.compile(r"[0-9]{1,6}").fullmatch
+_OPERATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}").fullmatch
 _SUFFIXES = {"chats": ".jsonl", "group chats": ".jsonl", "groups": ".json", "worlds": ".json"}
 _DEEPEST = {"chats": 3}  # chats/<character>/<chat>.jsonl; everything else lies in its folder
 
@@ -36,6 +37,11 @@ def is_plain_name(name: str) -> bool:
         and not _DEVICE.fullmatch(name)
         and not _NO_NAME(name)
     )
+
+
+def is_operation_id(name: str) -> bool:
+    """Whether an operation can have this id: it becomes the name of files, and part of commands that people copy."""
+    return _OPERATION(name) is not None and is_plain_name(name)
 
 
 def relative_path(stored: object) -> str:
@@ -118,6 +124,7 @@ __all__ = [
     "beside_path",
     "folder_path",
     "hidden_prefix",
+    "is_operation_id",
     "is_plain_name",
     "outside",
     "relative_path",

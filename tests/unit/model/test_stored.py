@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forklore.errors import PathOutside
-from forklore.model.stored import beside_path, folder_path, relative_path, staged_path, story_path, trash_item
+from forklore.model.stored import (
+    beside_path,
+    folder_path,
+    is_operation_id,
+    relative_path,
+    staged_path,
+    story_path,
+    trash_item,
+)
 
 ID = "20260506-070809-000001-beef"
 
@@ -92,6 +100,12 @@ def test_each_kind_of_path_leads_only_where_that_kind_lies(check: Callable[[obje
     assert check(good) == good
     with pytest.raises(PathOutside):
         check(bad)
+
+
+@pytest.mark.parametrize("name", ["$(id)", "a b", "-rf", "../x", "a'b", "", "x" * 101, "NUL", "ä"])
+def test_an_id_that_a_shell_or_a_disk_could_misread_is_none(name: str) -> None:
+    assert not is_operation_id(name)
+    assert is_operation_id(ID)
 
 
 @given(st.one_of(st.text(), st.text("./\\:\0acdwxo "), st.none(), st.integers(), st.lists(st.text())))
