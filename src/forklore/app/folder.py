@@ -202,7 +202,10 @@ def find_in_folder(where: str, code: str, means: Means) -> Located | None:
 def repair_folder(located: Located, means: Means, *, repair: str | None = None) -> Repairs:
     """Return what could be done about a finding of the folder; with *repair*, do it."""
     finding, where = located.finding, located.path or ""
-    offered = tuple(RepairOffered(name, FOLDER_REPAIRS[name], ()) for name in finding.repairs)
+    plan = _plan_of(where, means)
+    offered = tuple(
+        RepairOffered(name, FOLDER_REPAIRS[name], plan if name == "finish" else ()) for name in finding.repairs
+    )
     if repair is None:
         return Repairs(where, finding, offered)
     if repair == "finish" and repair not in finding.repairs and finding.code in _FAULTS:
@@ -219,6 +222,13 @@ def repair_folder(located: Located, means: Means, *, repair: str | None = None) 
         _settle(name, repair, means)
         operation = name if any(each.id == name for each in means.transactions.log) else None
     return Repairs(where, finding, offered, repair, operation)
+
+
+def _plan_of(where: str, means: Means) -> tuple[tuple[str, str], ...]:
+    """Return what an unfinished operation is about to do with which files."""
+    operations = (operation for operation in means.transactions.unfinished() if operation.path == where)
+    journal = next((operation.journal for operation in operations), None)
+    return tuple((change["do"], change["path"]) for change in journal["changes"]) if journal else ()
 
 
 def _settle(name: str, repair: str, means: Means) -> None:

@@ -16,6 +16,7 @@ from forklore.app.undoing import edits_that_fit, in_trash
 from forklore.disk.failures import refusal_of
 from forklore.disk.files import OpenFile
 from forklore.disk.lock import workspace_lock
+from forklore.disk.places import is_link
 from forklore.disk.publishing import NameTaken
 from forklore.disk.scan import scan_chats
 from forklore.disk.workspace import Workspace
@@ -54,7 +55,8 @@ def trash(means: Means) -> TrashShown:
     }
     root, items = Path(means.workspace.places.folder(TRASH)), []
     running = {operation.id for operation in means.transactions.unfinished()}
-    for folder, _, names in os.walk(root):
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not is_link(Path(folder, name))]  # also of the kind that Windows has
         for path in (Path(folder, name) for name in names):
             item = path.relative_to(root).as_posix()
             if item.partition("/")[0] in running:

@@ -73,7 +73,7 @@ def _origin(operation: Operation, log: list[Operation]) -> Operation:
     """Return what an undo, an undo of an undo and so on speak of in the end."""
     by_id = {each.id: each for each in log}
     while operation.undoes in by_id:
-        operation = by_id[operation.undoes]
+        operation = by_id.pop(operation.undoes)  # once each: a stranger's log may go round in circles
     return operation
 
 

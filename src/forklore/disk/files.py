@@ -21,6 +21,8 @@ from forklore.model.plan import Fingerprint
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe must not make us wait
 _LARGE = 1 << 20
 _COUNTED_AT_ONCE = 1 << 20
+_LARGEST = 4 << 30  # of any file: the largest chats have 100 MB, and a stranger's may claim to have any size
+_LARGEST_READ = 512 << 20  # as a whole, into memory
 _SMALL_FILE = 64 << 20  # more than a journal with the whole header of a chat in it
 _SMALL = 128 << 10  # so much is read at once rather than where it is asked for
 _IN_MEMORY = 2 << 20  # so much is kept once it had to be read as a whole: it will be wanted again
@@ -47,6 +49,9 @@ class OpenFile:
             self.close()
             kind = errno.EISDIR if stat.S_ISDIR(self.stat.st_mode) else errno.EINVAL
             raise OSError(kind, os.strerror(kind), str(path))
+        if self.size > _LARGEST:
+            self.close()
+            raise _too_large(path)
 
     @property
     def name(self) -> str:
@@ -68,6 +73,8 @@ class OpenFile:
         end = self.size if end is None else end
         if self._kept is not None:
             return self._kept[start:end]
+        if end - start > _LARGEST_READ:
+            raise _too_large(self.path)
         data = self._read(start, end)
         if len(data) == self.size <= _IN_MEMORY:
             self._kept = data
@@ -144,11 +151,15 @@ def read_small(path: str | Path, most: int = _SMALL_FILE) -> bytes:
     """Return the content of a file of ours; raises ``OSError`` for what is none, or larger than any of ours."""
     with OpenFile(path) as file:
         if file.size > most:
-            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+            raise _too_large(path)
         try:
             return file.read()
         except ContextChanged as error:
             raise OSError(errno.EAGAIN, error.message, str(path)) from error
+
+
+def _too_large(path: str | Path) -> OSError:
+    return OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
 
 
 def _close(descriptor: int, size: int) -> None:

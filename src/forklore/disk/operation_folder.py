@@ -6,6 +6,7 @@ with the user's own key, and one that is not is somebody else's: nothing is done
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -27,11 +28,13 @@ from forklore.log.changes import (
     object_of,
     text_of,
 )
-from forklore.model.stored import FOLDER, HIDDEN_SUFFIX, STAGING, hidden_prefix
+from forklore.model.stored import FOLDER, STAGING, hidden_name, is_hidden_name
 
 _JOURNAL = "journal.json"
+_NO_FILE_OF_OURS = {errno.EISDIR, errno.EINVAL, errno.EFBIG, errno.ELOOP, errno.ENXIO}
 _ELSEWHERE = "elsewhere.json"
 FORMAT = 1
+_LONGEST_ID = 100
 
 Journal = dict[str, Any]
 """What an operation is about to do, taken apart and found in order."""
@@ -44,11 +47,20 @@ class JournalUnreadable(Exception):
 class OperationFolder:
     """One folder in ``.forklore/staging``."""
 
-    def __init__(self, places: Places, operation_id: str, disk: Disk, state: Callable[[], State]) -> None:
+    def __init__(
+        self,
+        places: Places,
+        operation_id: str,
+        disk: Disk,
+        state: Callable[[], State],
+        *,
+        is_foreign: bool = False,
+    ) -> None:
         """Speak of the folder of an operation in the workspace of *places*; nothing is touched yet.
 
-        *state* has the key that journals are signed with.
+        *state* has the key that journals are signed with; one that *is_foreign* never becomes ours.
         """
+        self._is_foreign = is_foreign
         self.id = operation_id
         self.path = Path(places.folder(STAGING)) / operation_id
         self._places, self._root, self._disk, self._state = places, places.root, disk, state
@@ -91,7 +103,7 @@ class OperationFolder:
 
     def beside(self, target: Path, number: int) -> Path:
         """Return a name in the folder of *target* that neither SillyTavern nor a person looks at."""
-        return target.parent / f"{hidden_prefix(self.id)}{number}{HIDDEN_SUFFIX}"
+        return target.parent / hidden_name(self.id, number)
 
     def name_of(self, path: Path) -> str:
         """Return *path* as the journal names it: relative to the workspace, so that a workspace can be moved."""
@@ -101,7 +113,8 @@ class OperationFolder:
 
     def write_journal(self, journal: Journal) -> None:
         """Make the journal durable, with our signature: what is in the folder counts from here on."""
-        self._write(self.path / _JOURNAL, {**journal, "mac": self._state().mac(_signed_part(journal))})
+        mac = {} if self._is_foreign else {"mac": self._state().mac(_signed_part(journal))}
+        self._write(self.path / _JOURNAL, {**journal, **mac})
         self._sync()
 
     def _sync(self) -> None:
@@ -124,8 +137,10 @@ class OperationFolder:
             data = read_small(path) if not is_link(path) else b""
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except IsADirectoryError as error:
-            raise JournalUnreadable("not a file") from error
+        except OSError as error:
+            if error.errno in _NO_FILE_OF_OURS:
+                raise JournalUnreadable(error.strerror or "not a file") from error
+            raise
         try:
             stored = object_of(json.loads(data), "the journal")
             refuse_newer(stored, FORMAT, f"{STAGING}/{self.id}")
@@ -203,7 +218,8 @@ class OperationFolder:
     def discard(self, trash: Path) -> None:
         """Move the folder as it is to the trash, with what lies beside files where that can be: nothing is done."""
         self._disk.make_folder(trash)
-        kept = trash / f"{self.id}-discarded"
+        names = (f"{self.id[:_LONGEST_ID]}-discarded{number}" for number in ("", *(f"-{n}" for n in range(2, 1000))))
+        kept = next(place for name in names if not is_there(place := trash / name))
         with suppress(ForkloreError):
             self.find_elsewhere()
         self._disk.rename_new(self.path, kept)
@@ -218,8 +234,8 @@ class OperationFolder:
         for folder in self._elsewhere:
             with suppress(FileNotFoundError):
                 names = os.listdir(folder)
-                found += [folder / name for name in names if name.startswith(hidden_prefix(self.id))]
-        return [path for path in found if path.name.endswith(HIDDEN_SUFFIX)]
+                found += [folder / name for name in names if is_hidden_name(name, self.id)]
+        return found
 
     def remove(self, *, is_logged: bool) -> None:
         """Remove the folder and what was staged elsewhere.

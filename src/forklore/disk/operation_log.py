@@ -17,6 +17,7 @@ from forklore.log.operations import FORMAT, Operation
 from forklore.model.stored import OPERATIONS, is_operation_id
 
 _SUFFIX = ".json"
+_LARGEST = 16 << 20  # more than the largest header of a chat that an edit has replaced
 
 
 class OperationUnreadable(ForkloreError):
@@ -74,7 +75,7 @@ class OperationLog:
     def _read(self, name: str) -> Operation | Unread:
         path = f"{OPERATIONS}/{name}"
         try:
-            stored: Any = json.loads(read_small(self._places.file(path)))
+            stored: Any = json.loads(read_small(self._places.file(path), _LARGEST))
             if isinstance(stored, dict):
                 refuse_newer(stored, FORMAT, path)
             operation = Operation.from_json(stored)

@@ -36,6 +36,7 @@ from forklore.printable import shell_word
 ALLOW = "allow"
 """The repair that lets a linked folder be followed."""
 _LINKS = "links.json"
+_STORY = {"chats", "group chats", "groups", "worlds", "characters"}
 _JUNCTION = getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", None)  # Windows' own kind of link to a folder
 
 
@@ -164,10 +165,10 @@ class Places:
 
     def allow(self, path: str) -> str:
         """Follow a linked folder from now on, as long as it leads where it leads now; return where that is."""
-        place = f"{self._base}/{folder_path(path)}"
+        place = f"{self._base}/{relative_path(path)}"
         real = os.path.realpath(place)
-        if path.partition("/")[0] == FOLDER or not is_link(place) or not os.path.isdir(real):
-            raise PathOutside(f"{path!r} is no linked folder.", action="Nothing was changed.")
+        if path.partition("/")[0] not in _STORY or not is_link(place) or not os.path.isdir(real):
+            raise PathOutside(f"{path!r} is no linked folder of a story.", action="Nothing was changed.")
         if self._state is not None:
             state = self._state()
             file = state.of_workspace(self.root, _LINKS)

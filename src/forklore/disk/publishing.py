@@ -37,7 +37,7 @@ class Publisher:
     def __init__(self, places: Places, operation: str, disk: Disk, *, is_foreign: bool = False) -> None:
         """Work for *operation* on the workspace of *places*; what somebody else's takes back goes to the trash."""
         self._places, self._operation, self._disk, self._is_foreign = places, operation, disk, is_foreign
-        self.swapper = Swapper(places, operation, disk)
+        self.swapper = Swapper(places, operation, disk, is_foreign=is_foreign)
 
     # --- the four questions -----------------------------------------------------------------------------------------
 
@@ -73,12 +73,12 @@ class Publisher:
         match change["do"]:
             case "restore":
                 item = self.item(change)
-                if is_there(item) and self._has(self.target(change), change):
-                    self._disk.remove(item)
+                if self._has(item, change) and self._has(self.target(change), change):
+                    self._let_go(item)
             case "trash":
                 target = self.target(change)
-                if is_there(target) and is_there(self._away(change)) and self._has(target, change):
-                    self._disk.remove(target)
+                if self._has(target, change) and self._has(self._away(change), change):
+                    self._let_go(target)
                     self._disk.sync_folder(target.parent)
 
     def take_back(self, change: JournalledChange) -> None:
@@ -88,7 +88,7 @@ class Publisher:
         match change["do"]:
             case "create":
                 if published and self._has(target, change):
-                    self._remove(target)
+                    self._let_go(target)
                     self._disk.sync_folder(target.parent)
             case "restore":
                 if published and self._has(target, change):
@@ -97,8 +97,8 @@ class Publisher:
                 if published and (not is_there(target) or self._has(target, change)):
                     self._put_back(self._away(change), target)
                     published = False
-                if not published and "beside" in change and is_there(target):
-                    self._disk.remove(self.item(change))  # a mere copy
+                if not published and "beside" in change and self._has(target, change):
+                    self._let_go_copy(self.item(change), change)
 
     def is_lost(self, change: JournalledChange) -> bool:
         """Whether what a change made is neither staged nor there: somebody has renamed or removed it since."""
@@ -106,20 +106,37 @@ class Publisher:
             return False
         return not is_there(self._source(change)) and not is_there(self.target(change))
 
-    def _remove(self, target: Path) -> None:
-        """Remove what was made; that it was made by us is only known where the journal is ours."""
-        if not self._is_foreign:
-            self._disk.remove(target)
+    def keep_aside(self, change: JournalledChange) -> None:
+        """Move what lies where an edit was staged to the trash, unless it is ours or what we had read."""
+        if "staged" not in change or change["do"] != "edit" or self.swapper.is_redundant(change):
             return
-        item = self._places.item(f"{self._operation}/{target.name}")
-        self._disk.make_folder(item.parent)
+        staged = self._staged(change)
+        if is_there(staged):
+            kept = self._places.item(f"{self._operation}/{staged.name}-{self.target(change).name[-100:]}")
+            self._disk.make_folder(kept.parent)
+            self._disk.rename_new(staged, kept)
+            self._disk.sync_folder(kept.parent)
+
+    def _let_go(self, path: Path) -> None:
+        """Remove a file that is there twice, or that we have made; of that, somebody else's journal is no proof."""
+        if not self._is_foreign:
+            self._disk.remove(path)
+            return
+        kept = self._places.item(f"{self._operation}/{path.name}")
+        if path.parent == kept.parent or is_there(kept):
+            return  # a file too many is no loss
+        self._disk.make_folder(kept.parent)
         try:
-            self._disk.rename_new(target, item)
+            self._disk.rename_new(path, kept)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            return  # on another disk it stays: a file too many is no loss
-        self._disk.sync_folder(item.parent)
+            return
+        self._disk.sync_folder(kept.parent)
+
+    def _let_go_copy(self, item: Path, change: JournalledChange) -> None:
+        if self._has(item, change):
+            self._let_go(item)
 
     # --- places ---------------------------------------------------------------------------------------------------
 
@@ -181,14 +198,14 @@ class Publisher:
         try:
             self._disk.rename_new(away, target)
         except FileExistsError:
-            self._disk.remove(away)  # it was saved once more, and the later save stays
+            return  # it was saved once more: the later save stays in its place, and the earlier one in the trash
         self._disk.sync_folder(target.parent)
 
     def _back_to_trash(self, change: JournalledChange, target: Path) -> None:
         item = self.item(change)
-        if is_there(item):
-            self._disk.remove(target)
-        else:
+        if self._has(item, change):
+            self._let_go(target)
+        elif not is_there(item):
             self._disk.make_folder(item.parent)
             self._disk.rename_new(target, item)
             self._disk.sync_folder(item.parent)

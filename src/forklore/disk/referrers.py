@@ -22,6 +22,7 @@ from forklore.model.timeline import ChatFacts
 
 _SIGNATURE_BYTES = _HEAD_BYTES = 8
 _CHECKSUM_BYTES = 4
+_MOST_CHUNKS, _LARGEST_TEXT = 100_000, 64 << 20
 
 
 class Referrer(NamedTuple):
@@ -155,12 +156,16 @@ def _card_book(path: str) -> str | None:
     """Return the book that a card names; only its texts are read, since the picture is most of it."""
     with open(path, "rb") as file:
         texts = [file.read(_SIGNATURE_BYTES)]
-        size, kind = os.fstat(file.fileno()).st_size, b""
+        kind, chunks = b"", 0
         while kind != b"IEND" and len(head := file.read(_HEAD_BYTES)) == _HEAD_BYTES:
-            kind = head[4:]
+            kind, chunks = head[4:], chunks + 1
             length = int.from_bytes(head[:4], "big") + _CHECKSUM_BYTES
+            if chunks > _MOST_CHUNKS:
+                raise CardUnreadable("the image has too many parts")
             if kind == b"tEXt":
-                texts += [head, file.read(min(length, size))]
+                if length > _LARGEST_TEXT:
+                    raise CardUnreadable("the image has a text that is too large")
+                texts += [head, file.read(length)]
             else:
                 file.seek(length, os.SEEK_CUR)
     card = read_card(b"".join(texts))

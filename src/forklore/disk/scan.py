@@ -30,6 +30,7 @@ from forklore.version import VERSION
 
 _MANY = 200  # from this number of chats on the faster reader of headers pays for its own import
 _WHOLE = 16 << 20  # a chat up to this size is read as a whole, a larger one piece by piece
+_MOST_PAIRS = 500_000  # of chats and forks that may be linked there, in one folder
 _O_BINARY = getattr(os, "O_BINARY", 0)
 
 _dumps = json.JSONEncoder(separators=(",", ":")).encode
@@ -71,6 +72,8 @@ class _Look(NamedTuple):
 
     folder: ChatFolder
     chats: dict[str, os.stat_result]
+    orphans_can_be_sought: bool = True
+    """Whether forks that do not name their parent are few enough to be looked for in every chat."""
 
 
 def _look(workspace: Workspace) -> list[_Look]:
@@ -84,7 +87,8 @@ def _look(workspace: Workspace) -> list[_Look]:
                 continue  # removed while we look, or a link that leads nowhere
             if S_ISREG(stat.st_mode):  # a pipe would make us wait
                 chats[entry.name[:-6]] = stat
-        looked.append(_Look(folder, chats))
+        nameless = sum(names.kind_from_name(name) is not None for name in chats)
+        looked.append(_Look(folder, chats, nameless * len(chats) <= _MOST_PAIRS))
     return looked
 
 
@@ -180,7 +184,7 @@ def _may_link(fork: str, row: Row, look: _Look) -> Iterable[str]:
     """
     main_chat = row[_MAIN_CHAT]
     if main_chat is None:
-        return look.chats if names.kind_from_name(fork) else ()
+        return look.chats if look.orphans_can_be_sought and names.kind_from_name(fork) else ()
     return {main_chat, names.sanitise(main_chat)} if row[_KIND] is None else ()
 
 
@@ -297,7 +301,7 @@ class _Memory:
 def _digest(root: Path, looked: Sequence[_Look]) -> str:
     """Return what changes with every chat that is written, made, moved or removed."""
     lines = [_FORMAT, str(root)]
-    for folder, chats in looked:
+    for folder, chats, _ in looked:
         lines += [folder.name, *folder.others, *folder.others.values()]
         lines += [f"{name}/{stat.st_size}/{stat.st_mtime_ns}" for name, stat in chats.items()]
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()

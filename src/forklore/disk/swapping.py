@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from forklore.disk.disk import Disk, fingerprint_at
+from forklore.disk.files import OpenFile
 from forklore.disk.places import Places
-from forklore.disk.staging import Content, has_content
-from forklore.model.plan import Fingerprint
+from forklore.disk.staging import Content, has_content, prepare_edit
+from forklore.errors import ForkloreError
+from forklore.formats.json_text import NotJson
+from forklore.model.plan import EditFile, Fingerprint, LineEdit
+from forklore.planning.undo import taken_back
 
 JournalledChange = dict[str, Any]
 """A change as the journal describes it: what is done to which path, and where the new content is staged."""
@@ -27,9 +31,9 @@ def content_of(change: JournalledChange) -> Content:
 class Swapper:
     """Swaps staged files with those they replace."""
 
-    def __init__(self, places: Places, operation: str, disk: Disk) -> None:
-        """Work for *operation* on the workspace of *places*."""
-        self._places, self._operation, self._disk = places, operation, disk
+    def __init__(self, places: Places, operation: str, disk: Disk, *, is_foreign: bool = False) -> None:
+        """Work for *operation* on the workspace of *places*; what somebody else staged is not believed."""
+        self._places, self._operation, self._disk, self._is_foreign = places, operation, disk, is_foreign
 
     def _staged(self, change: JournalledChange) -> Path:
         return self._places.staged(change, self._operation)
@@ -68,6 +72,8 @@ class Swapper:
 
     def is_swapped(self, change: JournalledChange) -> bool:
         """Whether the staged file took the place of the one that was read; settles an interrupted exchange first."""
+        if self._is_foreign:
+            return self._is_edited(change)
         if "staged" not in change:
             return False
         self._settle(change)
@@ -91,10 +97,36 @@ class Swapper:
         """Give back a save that an interrupted exchange took out."""
         staged, target = self._staged(change), self._places.target(change)
         aside, there = fingerprint_at(staged), fingerprint_at(target)
-        if aside is None or there is None or aside == Fingerprint.from_json(change["expected"]):
-            return
+        expected = Fingerprint.from_json(change["expected"])
+        if aside is None or there is None or expected in (aside, there):
+            return  # nothing was exchanged, or what came out is what we had read
         if self.is_staged(change):
             return
         # Somebody's save is aside. Only what is older than it gives way: us, or an earlier save of theirs.
         if self._is_mine(target, change) or aside.mtime_ns > there.mtime_ns:
             self._give_back(staged, target, there)
+
+    def is_redundant(self, change: JournalledChange) -> bool:
+        """Whether what is left in place of the staged file may go: it is ours, or the very file that we have edited."""
+        aside = fingerprint_at(self._staged(change))
+        if aside == Fingerprint.from_json(change["expected"]) or self.is_staged(change):
+            return True
+        return self._is_target_before_the_edit(change)
+
+    def _is_target_before_the_edit(self, change: JournalledChange) -> bool:
+        """Whether the target without our edit is what lies aside: not every disk numbers its files for good."""
+        inverse = tuple(LineEdit.from_json(edit) for edit in change["inverse"])
+        try:
+            with OpenFile(self._places.target(change)) as target, OpenFile(self._staged(change)) as aside:
+                return taken_back(target.read(), inverse) == aside.read()
+        except (OSError, ForkloreError, NotJson, IndexError, ValueError):
+            return False
+
+    def _is_edited(self, change: JournalledChange) -> bool:
+        """Whether a file says already what an edit would make it say."""
+        edits = tuple(LineEdit.from_json(edit) for edit in change["edits"])
+        try:
+            with OpenFile(self._places.target(change)) as file:
+                return prepare_edit(EditFile(change["path"], edits), file) is None
+        except (OSError, ForkloreError, NotJson, IndexError):
+            return False

@@ -27,13 +27,14 @@ from forklore.disk.failures import left_over, raise_translated
 from forklore.disk.files import ContextChanged, OpenFile
 from forklore.disk.operation_folder import FOLDER, FORMAT, Journal, JournalUnreadable, OperationFolder
 from forklore.disk.operation_log import OperationLog
+from forklore.disk.places import is_link
 from forklore.disk.preparing import Preparation
 from forklore.disk.publishing import Publisher
 from forklore.disk.referrers import referrers
 from forklore.disk.staging import Stager, prepare_edit
 from forklore.disk.state import State
 from forklore.disk.workspace import Workspace
-from forklore.errors import ForkloreError, FormatNewer, LinkOutside, OperationForeign, PathOutside
+from forklore.errors import DiskFailed, ForkloreError, FormatNewer, LinkOutside, OperationForeign, PathOutside
 from forklore.formats.json_text import NotJson
 from forklore.log.operations import Operation
 from forklore.log.telling import tell
@@ -99,7 +100,7 @@ class Transactions:
         """Return the ids of operations that are running, or were interrupted."""
         try:
             with os.scandir(self.places.folder(STAGING)) as entries:
-                folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+                folders = [entry.name for entry in entries if entry.is_dir() and not is_link(entry.path)]
                 return sorted(name for name in folders if is_operation_id(name))
         except (FileNotFoundError, NotADirectoryError):
             return []
@@ -151,8 +152,9 @@ class Run:
         """
         self._workspace, self._disk, self._log, self._cache = home.workspace, home.disk, home.log, home.cache
         self._places = home.places
+        self._is_foreign = is_foreign
         self._publisher = Publisher(home.places, operation_id, home.disk, is_foreign=is_foreign)
-        self._folder = OperationFolder(home.places, operation_id, home.disk, home.state)
+        self._folder = OperationFolder(home.places, operation_id, home.disk, home.state, is_foreign=is_foreign)
         self._preparation = Preparation(self._folder, self._publisher, home.disk, progress)
         self._is_over = self._is_recovering = False
         self.id = operation_id
@@ -249,7 +251,7 @@ class Run:
         """
         for change in reversed(journal["changes"] if journal else []):
             self._publisher.take_back(change)
-        self._folder.remove(is_logged=False)
+        self._dispose(journal, is_logged=False)
         tell("operation %s is taken back", self.id)
 
     # --- after the commit -----------------------------------------------------------------------------------------
@@ -285,7 +287,7 @@ class Run:
             # The journal stays, so the next operation closes this one; it is done all the same.
             return Applied(operation.with_pending(f"log: {error}"))
         with suppress(OSError):  # the log counts; what is left is removed by the next operation
-            self._folder.remove(is_logged=True)
+            self._dispose(journal, is_logged=True)
         tell("%s of %s is done: %s", operation.kind, operation.chat, operation.id)
         return Applied(operation)
 
@@ -297,7 +299,8 @@ class Run:
                 self._publisher.publish(change)
             return
         swapper = self._publisher.swapper
-        if "staged" in change and not swapper.is_swapped(change) and swapper.is_staged(change) and swapper.swap(change):
+        is_ours = not self._is_foreign and "staged" in change
+        if is_ours and not swapper.is_swapped(change) and swapper.is_staged(change) and swapper.swap(change):
             return
         for attempt in range(_ATTEMPTS):
             if self._edit_anew(change, journal, attempt):
@@ -322,10 +325,13 @@ class Run:
             prepared = prepare_edit(EditFile(change["path"], edits), file)
             if prepared is None:
                 return True  # done already; the inverse in the journal stands
-            aside = self._folder.aside(target, 1000 + attempt)
+            place = next(at for at, each in enumerate(journal["changes"]) if each is change)
+            aside = self._folder.aside(target, 1000 + _ATTEMPTS * place + attempt)
             self._disk.remove(aside)
             staged = stager.finish(stager.begin(aside, prepared.pieces, {change["path"]: file}, file.stat, prove=False))
             expected = file.fingerprint
+        if self._is_recovering and not self._is_foreign:
+            self._publisher.keep_aside(change)
         change |= {
             "staged": self._folder.name_of(staged.path),
             "mine": staged.fingerprint.to_json(),
@@ -375,8 +381,13 @@ class Run:
     def recover(self) -> list[str]:
         """Finish or take back what was interrupted; return a sentence about it."""
         try:
-            self._folder.find_elsewhere()
             journal = self._folder.read_journal()
+            try:
+                self._folder.find_elsewhere()
+            except DiskFailed:
+                if journal is not None:
+                    raise  # it is ours, and waits for its disk
+                return []
             return self._recover(journal)
         except (JournalUnreadable, *_NOT_OURS) as error:
             tell("operation %s is left alone: %s", self.id, error)
@@ -384,9 +395,9 @@ class Run:
 
     def recover_foreign(self) -> str:
         """Finish or take back what somebody else began; raises what is wrong with it."""
-        self._folder.find_elsewhere()
         try:
             journal = self._folder.read_journal(of_anybody=True)
+            self._folder.find_elsewhere()
         except JournalUnreadable as error:
             raise OperationForeign(
                 f"The journal cannot be read ({error}).", action="It can only be discarded. Nothing was changed."
@@ -400,13 +411,25 @@ class Run:
     def _recover(self, journal: Journal | None) -> list[str]:
         self._is_recovering = True
         if journal is None or is_there(self._log.path(self.id)):
-            self._folder.remove(is_logged=True)  # never begun, or over: only the tidying was interrupted
+            self._dispose(journal, is_logged=True)  # never begun, or over: only the tidying was interrupted
             return []
         what = f"the interrupted {journal['kind']} of {journal['chat']}"
         if self._publisher.is_lost(journal["changes"][journal["commit"]]):
-            self._folder.remove(is_logged=False)
+            self._dispose(journal, is_logged=False)
             return [f"Dropped {what}: what it made is not there any more."]
         return [f"Took back {what}." if self._settle(journal) is None else f"Finished {what}."]
+
+    def _dispose(self, journal: Journal | None, *, is_logged: bool) -> None:
+        """Remove what was staged; what somebody else may still want goes to the trash.
+
+        That is everything of a foreign operation, and after a crash a save that came out of an exchange of ours.
+        """
+        if self._is_foreign:
+            self.discard()
+            return
+        for change in journal["changes"] if journal and self._is_recovering else ():
+            self._publisher.keep_aside(change)
+        self._folder.remove(is_logged=is_logged)
 
 
 _NOT_OURS = (OperationForeign, PathOutside, LinkOutside, FormatNewer)

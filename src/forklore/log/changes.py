@@ -66,12 +66,9 @@ def journalled_change_of(stored: object, operation: str) -> dict[str, Any]:
 
 
 def notes_of(stored: object) -> dict[str, Any]:
-    """Return what an operation notes of itself; what is not known here is kept as it is."""
-    notes = dict(object_of(stored, "the notes"))
-    for key, convert in _NOTES.items():
-        if key in notes:
-            notes[key] = convert(notes[key])
-    return notes
+    """Return what an operation notes of itself, as far as it is known here."""
+    notes = object_of(stored, "the notes")
+    return {key: convert(notes[key]) for key, convert in _NOTES.items() if key in notes}
 
 
 def _text(value: object) -> str:
@@ -80,7 +77,11 @@ def _text(value: object) -> str:
 
 _NOTES: Mapping[str, Callable[[object], Any]] = {
     "fork": _text,
+    "message": lambda value: number_of(value, "a note"),
     "isolated": _text,
+    "lorebook": lambda value: None if value is None else _text(value),
+    "repair": _text,
+    "code": _text,
     "needs": story_path,
     "children": lambda value: list_of(value, _text),
     "left": lambda value: list_of(value, change_of),

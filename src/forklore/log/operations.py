@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from forklore.log.changes import change_of, list_of, notes_of, object_of, text_of
+from forklore.log.changes import Unreadable, change_of, list_of, notes_of, object_of, text_of
 from forklore.model.stored import is_operation_id, outside
 
 FORMAT = 1
@@ -51,12 +51,15 @@ class Operation:
         if not is_operation_id(operation_id):
             raise outside(operation_id)
         undoes = value.get("undoes")
+        changes = list_of(value.get("changes"), change_of)
+        if any(change["do"] == "trash" and not change["item"].startswith(f"{operation_id}/") for change in changes):
+            raise Unreadable("it speaks of what another operation moved to the trash")
         return cls(
             id=operation_id,
             kind=text_of(value.get("kind"), "the kind"),
             chat=text_of(value.get("chat"), "the chat"),
             when=text_of(value.get("when"), "the time"),
-            changes=tuple(list_of(value.get("changes"), change_of)),
+            changes=tuple(changes),
             undoes=None if undoes is None else text_of(undoes, "what it undoes"),
             pending=tuple(list_of(value.get("pending", []), lambda each: text_of(each, "what is pending"))),
             notes=notes_of(value.get("notes", {})),

@@ -76,8 +76,7 @@ def beside_path(stored: object, operation: str) -> str:
     """Return the path of a hidden file that *operation* laid beside the one it changes; raises ``PathOutside``."""
     path = relative_path(stored)
     folder, _, name = path.rpartition("/")
-    number = name.removeprefix(hidden_prefix(operation)).removesuffix(HIDDEN_SUFFIX)
-    if not _STAGED(number) or name != f"{hidden_prefix(operation)}{number}{HIDDEN_SUFFIX}":
+    if not is_hidden_name(name, operation):
         raise outside(stored)
     folder_path(folder)
     return path
@@ -100,12 +99,15 @@ def trash_item(stored: object) -> str:
     return item
 
 
-HIDDEN_SUFFIX = ".tmp"
+def hidden_name(operation: str, number: int) -> str:
+    """Return the name of a file of an operation beside one it changes, at which neither people nor SillyTavern look."""
+    return f".forklore-{operation}-{number}.tmp"
 
 
-def hidden_prefix(operation: str) -> str:
-    """Return how the hidden files of an operation begin."""
-    return f".forklore-{operation}-"
+def is_hidden_name(name: str, operation: str) -> bool:
+    """Whether a hidden file is one of this very operation."""
+    number = name.removeprefix(f".forklore-{operation}-").removesuffix(".tmp")
+    return _STAGED(number) is not None and name == f".forklore-{operation}-{number}.tmp"
 
 
 def outside(stored: object) -> PathOutside:
@@ -116,14 +118,14 @@ def outside(stored: object) -> PathOutside:
 
 __all__ = [
     "FOLDER",
-    "HIDDEN_SUFFIX",
     "OPERATIONS",
     "SETTINGS",
     "STAGING",
     "TRASH",
     "beside_path",
     "folder_path",
-    "hidden_prefix",
+    "hidden_name",
+    "is_hidden_name",
     "is_operation_id",
     "is_plain_name",
     "outside",

@@ -128,8 +128,8 @@ def test_what_was_left_to_the_page_leads_nowhere_else() -> None:
         notes_of({"left": [{"do": "edit", "path": "../diary.jsonl", "inverse": []}]})
 
 
-def test_a_note_that_is_not_known_is_kept() -> None:
-    assert notes_of({"a newer one": [1, 2]}) == {"a newer one": [1, 2]}
+def test_a_note_that_is_not_known_is_left_out() -> None:
+    assert notes_of({"fork": "Fork", "a newer one": [1, 2]}) == {"fork": "Fork"}
 
 
 def test_keys_that_are_not_known_are_left_out_of_a_change() -> None:
