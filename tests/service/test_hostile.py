@@ -25,6 +25,8 @@ pytestmark = pytest.mark.timeout(240)
 
 PASSWORD = "correct horse battery"
 FILES = 256
+FEW_FILES, MOST_OF_ONE_WITH_FEW_FILES = 170, 10
+PIPELINED = 200
 FORGED = ("x-forwarded-for", "forwarded", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip", "via")
 
 
@@ -66,6 +68,32 @@ def until(what: Callable[[], bool], seconds: float = 20) -> None:
 
 def read_all(connection: socket.socket) -> bytes:
     return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def never_reading(service: Served) -> socket.socket:
+    """Return a connection that has asked for more than fits on the way, and reads nothing."""
+    host, port = place(service)
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.settimeout(60)
+    connection.connect((host, port))
+    connection.sendall(f"GET /page/lang/en.json HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode() * PIPELINED)
+    return connection
+
+
+def unread_answers(service: Served) -> int:
+    """Return on how many open connections more is waiting to be read than any client leaves for long."""
+    sockets = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    port, is_open = f":{place(service)[1]:04X}", "01"
+    waiting = [int(each[4].partition(":")[0], 16) for each in sockets if each[1].endswith(port) and each[3] == is_open]
+    return sum(size > 1 << 16 for size in waiting)
+
+
+def is_well(service: Served) -> bool:
+    try:
+        return httpx.get(f"{service.address}/api/health", timeout=15).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def open_files(service: Served) -> int:
@@ -137,6 +165,24 @@ class TestConnections:
 
             assert answer.status_code == 200
             assert service.said == []
+
+    def test_clients_that_never_read_keep_nobody_out(self, root: Path) -> None:
+        with served(root, files=FEW_FILES) as service, ExitStack() as flood:
+            for _ in range(MOST_OF_ONE_WITH_FEW_FILES):
+                flood.enter_context(never_reading(service))
+            until(lambda: unread_answers(service) == MOST_OF_ONE_WITH_FEW_FILES)
+
+            until(lambda: is_well(service))
+            assert "Traceback" not in said(service)
+
+    @pytest.mark.slow
+    def test_an_answer_is_given_thirty_seconds_to_be_read(self, running: Served) -> None:
+        began = time.monotonic()
+        with never_reading(running):
+            until(lambda: unread_answers(running) == 1)
+            until(lambda: unread_answers(running) == 0, 60)
+
+        assert 25 < time.monotonic() - began < 45
 
     @pytest.mark.slow
     def test_a_request_that_trickles_in_is_given_ten_seconds(self, running: Served) -> None:
