@@ -421,6 +421,22 @@ class TestFolders:
             path = httpx.post(f"{service.address}/api/login", headers=bearer | {"content-length": "0"}).json()["path"]
             assert path.startswith("/login?user=hollow_quay&code=")
 
+    def test_no_token_of_sillytavern_widens_what_is_followed(self, root: Path, tmp_path: Path) -> None:
+        forklore.open(root).extension("install")
+        (root / "worlds").rename(tmp_path / "elsewhere")
+        (root / "worlds").symlink_to(tmp_path / "elsewhere")
+        with served(root) as service, service.client() as own_page:
+            code = json.loads((root / "extensions/forklore/pairing.json").read_bytes())
+            token = httpx.post(f"{service.address}/api/pair", json=code).json()["token"]
+            repair = {"chat": "worlds", "code": "LINK_OUTSIDE", "with": "allow"}
+            with httpx.Client(base_url=service.address, headers={"authorization": f"Bearer {token}"}) as tavern:
+                for name in ("allow", "finish", "discard"):
+                    answer = tavern.post("/api/repair", json=repair | {"with": name})
+                    assert (answer.status_code, answer.json()["code"]) == (403, "OWN_PAGE_NEEDED")
+                assert tavern.get("/api/repair", params={"chat": "worlds", "code": "LINK_OUTSIDE"}).json()["repairs"]
+
+            assert own_page.post("/api/repair", json=repair).status_code == 200
+
     def test_open_to_the_network_no_code_is_left_and_none_opens(self, root: Path) -> None:
         forklore.open(root).extension("install")
         code = json.loads((root / "extensions/forklore/pairing.json").read_bytes())

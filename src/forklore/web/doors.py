@@ -102,6 +102,8 @@ class Visitor:
     holder: Holder | None = None
     cors_origin: str | None = None
     """The foreign page that may read the answer."""
+    by_token: bool = False
+    """Whether the key is one of SillyTavern's page, where scripts of others may run, and not of our own."""
 
 
 class Doors:
@@ -144,7 +146,7 @@ class Doors:
             await send_with_headers({"type": "http.response.start", "status": 204, "headers": []})
             await send_with_headers({"type": "http.response.body", "body": b"", "more_body": False})
         else:
-            scope.setdefault("state", {}).update(holder=verdict.holder, client=client)
+            scope.setdefault("state", {}).update(holder=verdict.holder, client=client, by_token=verdict.by_token)
             # Only a POST has a body that is read.
             await self._app(scope, _hurried(receive) if method == "POST" else receive, send_with_headers)
 
@@ -197,7 +199,9 @@ class Doors:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             holder = self._access.of_token(token.strip(), foreign)
-            return Visitor(holder, foreign) if holder else Refusal(401, "NOT_PAIRED", _UNKNOWN_BROWSER, _PAIR)
+            if holder is None:
+                return Refusal(401, "NOT_PAIRED", _UNKNOWN_BROWSER, _PAIR)
+            return Visitor(holder, foreign, by_token=True)
         holder = self._access.of_session(*keys_of(headers, self._house.cookie))
         if holder is None or foreign is not None:
             return Refusal(401, LoginNeeded.code, "You are not logged in.", LoginNeeded.action)
