@@ -270,6 +270,17 @@ class TestConnections:
         assert running.said == before
 
 
+class TestPaths:
+    """A path that leads nowhere is not found, whatever it looks like."""
+
+    @pytest.mark.parametrize("name", ["x" * 249, "x" * 250, "x" * 5000, "%C3%A9" * 200, "x/" * 120])
+    def test_a_long_one_is_not_found(self, running: Served, name: str) -> None:
+        answer = httpx.get(f"{running.address}/page/{name}")
+
+        assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+        assert running.said == []
+
+
 class TestBodies:
     """A body that does not come keeps nobody waiting."""
 
