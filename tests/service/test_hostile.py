@@ -25,6 +25,8 @@ pytestmark = pytest.mark.timeout(240)
 
 PASSWORD = "correct horse battery"
 FILES = 256
+FEW_FILES, MOST_OF_ONE_WITH_FEW_FILES = 170, 10
+PIPELINED = 200
 FORGED = ("x-forwarded-for", "forwarded", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip", "via")
 
 
@@ -66,6 +68,32 @@ def until(what: Callable[[], bool], seconds: float = 20) -> None:
 
 def read_all(connection: socket.socket) -> bytes:
     return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def never_reading(service: Served) -> socket.socket:
+    """Return a connection that has asked for more than fits on the way, and reads nothing."""
+    host, port = place(service)
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.settimeout(60)
+    connection.connect((host, port))
+    connection.sendall(f"GET /page/lang/en.json HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode() * PIPELINED)
+    return connection
+
+
+def unread_answers(service: Served) -> int:
+    """Return on how many open connections more is waiting to be read than any client leaves for long."""
+    sockets = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    port, is_open = f":{place(service)[1]:04X}", "01"
+    waiting = [int(each[4].partition(":")[0], 16) for each in sockets if each[1].endswith(port) and each[3] == is_open]
+    return sum(size > 1 << 16 for size in waiting)
+
+
+def is_well(service: Served) -> bool:
+    try:
+        return httpx.get(f"{service.address}/api/health", timeout=15).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def open_files(service: Served) -> int:
@@ -137,6 +165,24 @@ class TestConnections:
 
             assert answer.status_code == 200
             assert service.said == []
+
+    def test_clients_that_never_read_keep_nobody_out(self, root: Path) -> None:
+        with served(root, files=FEW_FILES) as service, ExitStack() as flood:
+            for _ in range(MOST_OF_ONE_WITH_FEW_FILES):
+                flood.enter_context(never_reading(service))
+            until(lambda: unread_answers(service) == MOST_OF_ONE_WITH_FEW_FILES)
+
+            until(lambda: is_well(service))
+            assert "Traceback" not in said(service)
+
+    @pytest.mark.slow
+    def test_an_answer_is_given_thirty_seconds_to_be_read(self, running: Served) -> None:
+        began = time.monotonic()
+        with never_reading(running):
+            until(lambda: unread_answers(running) == 1)
+            until(lambda: unread_answers(running) == 0, 60)
+
+        assert 25 < time.monotonic() - began < 45
 
     @pytest.mark.slow
     def test_a_request_that_trickles_in_is_given_ten_seconds(self, running: Served) -> None:
@@ -222,6 +268,17 @@ class TestConnections:
             headers = {"connection": "upgrade", "upgrade": "websocket"}
             assert httpx.get(f"{running.address}/api/health", headers=headers).status_code == 200
         assert running.said == before
+
+
+class TestPaths:
+    """A path that leads nowhere is not found, whatever it looks like."""
+
+    @pytest.mark.parametrize("name", ["x" * 249, "x" * 250, "x" * 5000, "%C3%A9" * 200, "x/" * 120])
+    def test_a_long_one_is_not_found(self, running: Served, name: str) -> None:
+        answer = httpx.get(f"{running.address}/page/{name}")
+
+        assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+        assert running.said == []
 
 
 class TestBodies:
@@ -374,6 +431,22 @@ class TestFolders:
             assert httpx.get(f"{service.address}/api/stories", headers=bearer).status_code == 200
             path = httpx.post(f"{service.address}/api/login", headers=bearer | {"content-length": "0"}).json()["path"]
             assert path.startswith("/login?user=hollow_quay&code=")
+
+    def test_no_token_of_sillytavern_widens_what_is_followed(self, root: Path, tmp_path: Path) -> None:
+        forklore.open(root).extension("install")
+        (root / "worlds").rename(tmp_path / "elsewhere")
+        (root / "worlds").symlink_to(tmp_path / "elsewhere")
+        with served(root) as service, service.client() as own_page:
+            code = json.loads((root / "extensions/forklore/pairing.json").read_bytes())
+            token = httpx.post(f"{service.address}/api/pair", json=code).json()["token"]
+            repair = {"chat": "worlds", "code": "LINK_OUTSIDE", "with": "allow"}
+            with httpx.Client(base_url=service.address, headers={"authorization": f"Bearer {token}"}) as tavern:
+                for name in ("allow", "finish", "discard"):
+                    answer = tavern.post("/api/repair", json=repair | {"with": name})
+                    assert (answer.status_code, answer.json()["code"]) == (403, "OWN_PAGE_NEEDED")
+                assert tavern.get("/api/repair", params={"chat": "worlds", "code": "LINK_OUTSIDE"}).json()["repairs"]
+
+            assert own_page.post("/api/repair", json=repair).status_code == 200
 
     def test_open_to_the_network_no_code_is_left_and_none_opens(self, root: Path) -> None:
         forklore.open(root).extension("install")

@@ -63,6 +63,14 @@ class RequestTimeout(ForkloreError):
     action = "Check the connection, then try again. Nothing was changed."
 
 
+class OwnPageNeeded(ForkloreError):
+    """It widens what Forklore may touch, so a script in SillyTavern's page must not be able to do it."""
+
+    code = "OWN_PAGE_NEEDED"
+    kind = Kind.INVALID
+    action = "Do this on Forklore's own page or on the command line. Nothing was changed."
+
+
 class Bucket:
     """So many requests at once and so many a second for each client."""
 

@@ -1,8 +1,9 @@
-"""Connections: who is slow to ask, or holds too many of them, makes room for others.
+"""Connections: who is slow to ask or to read, or holds too many of them, makes room for others.
 
-A connection is *half-open* until a whole request has come, and again between two requests. Its request must come within
-ten seconds, however slowly it trickles in. When there are too many connections, of one client or in all, the oldest
-half-open one is closed in favour of the new one; connections that are being answered stay.
+A connection is *half-open* until a whole request has come, again between two requests, and while more of an answer is
+waiting than the client reads. Its request must come within ten seconds, however slowly it trickles in, and what waits
+must be read within thirty. When there are too many connections, of one client or in all, the oldest half-open one is
+closed in favour of the new one; connections that are being answered stay.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from forklore.web.addresses import client_at
 
 HEADER_SECONDS = 10.0
+READING_SECONDS = 30.0
 BACKLOG = 32
 """So many connections are accepted at a time, before any of them is looked at."""
 _MOST, _FEWEST = 256, 16
@@ -54,8 +56,13 @@ class Connection(H11Protocol):
 
     @property
     def is_half_open(self) -> bool:
-        """Whether no whole request has come that is being answered."""
-        return self._is_waiting or self.cycle.more_body
+        """Whether no whole request has come that is being answered, or the answer is not read."""
+        return self._is_unread or self._is_waiting or self.cycle.more_body
+
+    @property
+    def _is_unread(self) -> bool:
+        """Whether so much of an answer is waiting to be read that no more of it is written."""
+        return self.flow.write_paused
 
     @property
     def _is_waiting(self) -> bool:
@@ -84,6 +91,18 @@ class Connection(H11Protocol):
         super().on_response_complete()
         self._watch()
 
+    def pause_writing(self) -> None:
+        """Begin to wait until the client reads; the next request has time until then."""
+        super().pause_writing()
+        self._forget_deadline()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        """Go on, as the client has read."""
+        super().resume_writing()
+        self._forget_deadline()
+        self._watch()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         self._forget_deadline()
@@ -102,11 +121,13 @@ class Connection(H11Protocol):
         self.transport.abort()
 
     def _watch(self) -> None:
-        if not self._is_waiting:
+        if not (self._is_unread or self._is_waiting):
             self._forget_deadline()
         elif self._deadline is None:
             self.since = self.loop.time()
-            self._deadline = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+            seconds = READING_SECONDS if self._is_unread else HEADER_SECONDS
+            # It is not enough to close: that would first send what nobody reads.
+            self._deadline = self.loop.call_later(seconds, self.give_way)
 
     def _forget_deadline(self) -> None:
         if self._deadline is not None:

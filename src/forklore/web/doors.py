@@ -8,10 +8,10 @@ own or a paired SillyTavern; and whoever asks must show a token, or a cookie tog
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from forklore.formats.json_text import encode, to_bytes
 from forklore.web.access import Access, Bucket, Holder, LoginNeeded, RequestTimeout
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from litestar.types import ASGIApp, Receive, Send
 
 LARGEST_BODY = 1 << 20
+_LONGEST_PATH = 255  # in bytes: ours are shorter, and a file's name cannot be longer on any system
+_HOST = re.compile(r"(?P<name>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?")
+"""A name or an address, and perhaps a port: nothing that two readers could take for two names."""
 KEY_HEADER = "x-forklore-page"
 """What the page adds to its cookie: a cookie alone reaches every port of a host, and opens nothing."""
 _AT_ONCE, _PER_SECOND = 600.0, 200.0
@@ -102,6 +105,8 @@ class Visitor:
     holder: Holder | None = None
     cors_origin: str | None = None
     """The foreign page that may read the answer."""
+    by_token: bool = False
+    """Whether the key is one of SillyTavern's page, where scripts of others may run, and not of our own."""
 
 
 class Doors:
@@ -144,7 +149,7 @@ class Doors:
             await send_with_headers({"type": "http.response.start", "status": 204, "headers": []})
             await send_with_headers({"type": "http.response.body", "body": b"", "more_body": False})
         else:
-            scope.setdefault("state", {}).update(holder=verdict.holder, client=client)
+            scope.setdefault("state", {}).update(holder=verdict.holder, client=client, by_token=verdict.by_token)
             # Only a POST has a body that is read.
             await self._app(scope, _hurried(receive) if method == "POST" else receive, send_with_headers)
 
@@ -187,7 +192,11 @@ class Doors:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > LARGEST_BODY:
             return Refusal(413, "TOO_LARGE", f"The request is larger than {LARGEST_BODY} bytes.", "Send less.")
-        if any(odd in path for odd in ("\0", "\\", "//")) or {".", ".."} & set(path.split("/")):
+        if (
+            len(path.encode("utf-8", "replace")) > _LONGEST_PATH
+            or any(odd in path for odd in ("\0", "\\", "//"))
+            or {".", ".."} & set(path.split("/"))
+        ):
             return Refusal(404, "NOT_FOUND", "There is no such address.", _ASK_BY_NAME)
         return None
 
@@ -197,7 +206,9 @@ class Doors:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             holder = self._access.of_token(token.strip(), foreign)
-            return Visitor(holder, foreign) if holder else Refusal(401, "NOT_PAIRED", _UNKNOWN_BROWSER, _PAIR)
+            if holder is None:
+                return Refusal(401, "NOT_PAIRED", _UNKNOWN_BROWSER, _PAIR)
+            return Visitor(holder, foreign, by_token=True)
         holder = self._access.of_session(*keys_of(headers, self._house.cookie))
         if holder is None or foreign is not None:
             return Refusal(401, LoginNeeded.code, "You are not logged in.", LoginNeeded.action)
@@ -253,21 +264,18 @@ def read_cookie(header: str, name: str) -> str | None:
 
 def split_host(host: str) -> tuple[str, int]:
     """Return name and port of a ``Host``; a name nobody has when it is not one."""
-    try:
-        parts = urlsplit(f"//{host}")
-        if parts.username is not None or parts.path or parts.query or parts.fragment:
-            return "", 0
-        return parts.hostname or "", parts.port or 80
-    except ValueError:
+    found = _HOST.fullmatch(host)
+    if found is None:
         return "", 0
+    return found["name"].strip("[]").lower(), int(found["port"] or 80)
 
 
 def foreign_name(origin: str) -> str | None:
     """Return the host name of a page's origin, None when it is not one."""
-    try:
-        return urlsplit(origin).hostname or ""
-    except ValueError:
+    scheme, separator, host = origin.partition("://")
+    if not separator or scheme not in ("http", "https"):
         return None
+    return split_host(host)[0] or None
 
 
 async def _refuse(refusal: Refusal, send: Any) -> None:

@@ -84,5 +84,9 @@ class Events:
 
 
 def on_the_wire(name: str, data: dict[str, Any]) -> str:
-    """Return one event; JSON has no line breaks, so that one line of data is enough."""
-    return f"event: {name}\ndata: {encode(data)}\n\n"
+    """Return one event; JSON has no line breaks, so that one line of data is enough.
+
+    What only JavaScript takes for a line break, and JSON leaves as it is, is escaped.
+    """
+    text = encode(data).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return f"event: {name}\ndata: {text}\n\n"

@@ -28,6 +28,7 @@ STATUS = {
 _OWN_STATUS = {
     "TOO_MANY_REQUESTS": HTTPStatus.TOO_MANY_REQUESTS,
     "LOGIN_NEEDED": HTTPStatus.UNAUTHORIZED,
+    "OWN_PAGE_NEEDED": HTTPStatus.FORBIDDEN,
     "REQUEST_TIMEOUT": HTTPStatus.REQUEST_TIMEOUT,
 }
 
@@ -142,7 +143,7 @@ HANDLERS: dict[Any, Any] = {
 
 _CAN_GO_WRONG = {
     401: "Not logged in, or not paired.",
-    403: "The request came from another site, or was sent to a name that is not this computer's.",
+    403: "It came from another site, was sent to a name that is not this computer's, or needs Forklore's own page.",
     404: "There is no such chat, operation or item.",
     408: "The rest of the request did not arrive in time.",
     409: "The story is not ready for it, or something changed meanwhile.",

@@ -11,9 +11,10 @@ from litestar.params import FromQuery, JSONBody, QueryParameter
 from msgspec import Meta, Struct
 from msgspec import field as named
 
+from forklore.app.folder import FOLDER_REPAIRS
 from forklore.errors import BadRequest, ConfirmationNeeded
 from forklore.web.problems import RESPONSES, Json
-from forklore.web.service import Service, root_of
+from forklore.web.service import Service, only_on_own_page, root_of
 
 Asked = Request[Any, Any, Any]
 TheService = NamedDependency[Service]
@@ -168,6 +169,10 @@ def _seconds(wait: Wait) -> float | None:
 # --- mending ------------------------------------------------------------------------------------------------------
 
 
+_FOR_OWN_PAGE = FOLDER_REPAIRS.keys() - {"recover"}
+"""Repairs that trust what a stranger may have put into the folder, or throw it away: the user decides that himself."""
+
+
 class RepairWanted(Struct, forbid_unknown_fields=True):
     """A repair to be made."""
 
@@ -206,6 +211,8 @@ async def repairs(
 @post("/repair", status_code=200, responses=RESPONSES, summary="Make a repair")
 async def repair(request: Asked, service: TheService, data: JSONBody[RepairWanted]) -> Json:
     """Make a repair as one operation."""
+    if data.repair in _FOR_OWN_PAGE:
+        only_on_own_page(request, f"The repair {data.repair!r}")
     return await service.change(
         request, lambda forklore: forklore.repair(data.chat, data.code.upper(), repair=data.repair, book=data.book)
     )

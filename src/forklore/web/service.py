@@ -14,7 +14,7 @@ from anyio import CapacityLimiter, to_thread
 
 from forklore.app.open import open_workspace
 from forklore.app.progress import Progress, Silent
-from forklore.web.access import Holder, LoginNeeded
+from forklore.web.access import Holder, LoginNeeded, OwnPageNeeded
 from forklore.web.events import Events
 from forklore.web.jobs import MOST_JOBS, Job, Jobs, Together
 from forklore.web.problems import Json
@@ -164,6 +164,12 @@ def holder_of(request: Request[Any, Any, Any]) -> Holder:
     if holder is None:
         raise LoginNeeded("You are not logged in.")
     return holder
+
+
+def only_on_own_page(request: Request[Any, Any, Any], what: str) -> None:
+    """Raise ``OwnPageNeeded`` when SillyTavern's page asks."""
+    if request.scope["state"]["by_token"]:  # set by the doors
+        raise OwnPageNeeded(f"{what} cannot be done from SillyTavern's page.")
 
 
 def root_of(request: Request[Any, Any, Any]) -> Path:

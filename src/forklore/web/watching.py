@@ -14,7 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forklore.app.open import user_state
 from forklore.disk.operation_folder import FOLDER
+from forklore.disk.places import Places, is_link
 from forklore.disk.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -67,14 +69,16 @@ class Watching:
         threading.Thread(target=self._observe, args=(root, news), daemon=True).start()  # a large folder takes a while
 
     def _observe(self, root: Path, news: _News) -> None:
+        places = Places(root, user_state)
+        folders = [root / name for name in _FOLDERS if _is_followed(places, name) and (root / name).is_dir()]
         for polling in (False, True):
-            if not polling and (self._poll or tells_nothing(root)):
+            # The system tells nothing of what is behind a link.
+            if not polling and (self._poll or tells_nothing(root) or any(map(is_link, folders))):
                 continue
             observer = _observer(polling=polling)
             try:
-                for name in _FOLDERS:
-                    if (root / name).is_dir():
-                        observer.schedule(news, str(root / name), recursive=True)  # type: ignore[arg-type]  # it calls dispatch
+                for folder in folders:
+                    observer.schedule(news, str(folder), recursive=True)  # type: ignore[arg-type]  # it calls dispatch
                 observer.start()
             except OSError as error:  # as many folders as the system watches are watched already
                 observer.unschedule_all()
@@ -146,6 +150,12 @@ class _News:
         task.add_done_callback(self._telling.discard)
 
 
+def _is_followed(places: Places, folder: str) -> bool:
+    """Whether no part of the way to a folder is a link that nobody allowed."""
+    parts = folder.split("/")
+    return not any(places.leads_out("/".join(parts[: depth + 1])) for depth in range(len(parts)))
+
+
 def _named(root: Path, places: set[str]) -> dict[str, Any]:
     """Return which chats and lorebooks the files at *places* are."""
     chats: set[str] = set()
@@ -154,13 +164,14 @@ def _named(root: Path, places: set[str]) -> dict[str, Any]:
     groups: dict[str, str] | None = None
     for place in () if everything else sorted(places):
         top, _, rest = place.partition("/")
-        if top == "worlds" and rest.endswith(".json"):
+        if top == "worlds" and rest.endswith(".json") and "/" not in rest:
             books.add(rest.removesuffix(".json"))
         elif top == "chats" and rest.endswith(".jsonl") and rest.count("/") <= 1:
             chats.add(rest.removesuffix(".jsonl") if "/" in rest else f"./{rest.removesuffix('.jsonl')}")
-        elif top == "group chats" and rest.endswith(".jsonl"):
+        elif top == "group chats" and rest.endswith(".jsonl") and "/" not in rest:
             if groups is None:
-                groups = {chat: group.group_id for group in Workspace(root).groups() for chat in group.chats}
+                known = Workspace(root, state=user_state).groups()
+                groups = {chat: group.group_id for group in known for chat in group.chats}
             name = rest.removesuffix(".jsonl")
             chats.add(f"group:{groups.get(name, '')}/{name}")
         elif top == "groups":
@@ -170,9 +181,10 @@ def _named(root: Path, places: set[str]) -> dict[str, Any]:
 
 def _observer(*, polling: bool) -> BaseObserver:
     if polling:
-        from watchdog.observers.polling import PollingObserver
+        from watchdog.observers.polling import PollingObserverVFS
 
-        return PollingObserver(timeout=_LOOK_SECONDS)
+        # By lstat, so that it walks into no link: one may lead anywhere, or round in a circle.
+        return PollingObserverVFS(os.lstat, os.scandir, polling_interval=_LOOK_SECONDS)
     from watchdog.observers import Observer
 
     return Observer(timeout=3600)  # woken by the system; the time is only how long it may sleep

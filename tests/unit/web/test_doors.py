@@ -110,7 +110,9 @@ def refused(verdict: Visitor | Refusal) -> str:
     [
         "", "evil.example", "evil.example:7788", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:7788@evil.example",
         "evil.example#127.0.0.1:7788", "127.0.0.1:77880000", "localhost.evil.example:7788", "192.168.0.7:7788",
-        "[::1", "127.0.0.1:x",
+        "[::1", "127.0.0.1:x", "local\thost:7788", "localhost\n:7788", "localhost:7788 ", "localhost:7788/",
+        "@localhost:7788", "localhost:+7788", "localhost:\u0667\u0667\u0668\u0668", "[localhost]:7788", "[]:7788",
+        "::1:7788", "localhost:",
     ],
 )  # fmt: skip
 def test_a_foreign_name_is_refused_even_for_what_anybody_may_ask(access: Access, host: str) -> None:
@@ -142,6 +144,33 @@ def test_open_to_the_network_every_plain_address_will_do_but_no_foreign_name(acc
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "PUT", "OPTIONS"])
 def test_without_a_key_nothing_of_a_story_is_asked(access: Access, path: str, method: str) -> None:
     assert refused(asked(access, path, method)) == "LOGIN_NEEDED"
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "chrome-extension://localhost", "file://localhost", "ftp://127.0.0.1", "http://evil@127.0.0.1",
+        "http://127.0.0.1:8000@evil.example", "http://127.0.0.1:8000/", "http://127.0.0.1?x", "http://127.0.0.1#x",
+        "http://local\thost", "http:127.0.0.1", "//127.0.0.1", "127.0.0.1", "http://", "http://[::1", "null", "",
+        "http://127.0.0.1:", "http://127.0.0.1:8000, http://evil.example",
+    ],
+)  # fmt: skip
+def test_what_is_no_web_page_of_this_machine_may_not_try_to_pair(access: Access, origin: str) -> None:
+    for verdict in (asked(access, "/api/pair", "POST", origin=origin), preflight(access, origin)):
+        assert isinstance(verdict, Refusal)
+        assert (verdict.code, verdict.cors_origin) == ("FOREIGN_ORIGIN", None)
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://127.0.0.1", "https://localhost:8000", "http://[::1]:8000", "http://LOCALHOST"]
+)
+def test_a_page_of_this_machine_may_try_to_pair(access: Access, origin: str) -> None:
+    assert asked(access, "/api/pair", "POST", origin=origin) == Visitor(None, origin)
+
+
+@pytest.mark.parametrize("path", ["/page/" + "x" * 5000, "/page/" + "é" * 200, "/page/" + "x/" * 2500, "/x" * 70_000])
+def test_a_path_longer_than_any_leads_nowhere(access: Access, path: str) -> None:
+    assert refused(asked(access, path)) == "NOT_FOUND"
 
 
 ODD_PATHS = (

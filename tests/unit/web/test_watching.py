@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from forklore.app.open import user_state
+from forklore.disk.places import Places
 from forklore.web.service import Service
 from forklore.web.watching import Watching, tells_nothing
 
@@ -48,13 +50,18 @@ def workspace(root: Path) -> Path:
     return root
 
 
+def _until(holds: Callable[[], bool]) -> None:
+    while not holds():
+        time.sleep(0.01)
+
+
 async def heard_after(root: Path, *written: str, poll: bool) -> dict[str, object]:
     """Return what is told after files were written while somebody listens."""
     service = Service()
-    Watching(service, poll=poll)
+    watching = Watching(service, poll=poll)
     stream = service.events.listen(root, ("hello", {}))
     await anext(stream)
-    await asyncio.sleep(0.5)  # until it watches
+    await asyncio.wait_for(asyncio.to_thread(_until, lambda: bool(watching._observers)), 30)
     for place in written:
         (root / place).write_text("{}")
     told = await asyncio.wait_for(anext(stream), 30)
@@ -78,17 +85,48 @@ def test_what_changed_is_told_by_its_name(tmp_path: Path, poll: bool) -> None:
     assert told == {"chats": ["./B", "Maren/A", "group:7/All of us"], "books": ["Lore"], "everything": False}
 
 
+@pytest.mark.parametrize("poll", [False, True])
+def test_a_linked_folder_is_watched_once_it_is_allowed(tmp_path: Path, poll: bool) -> None:
+    root = workspace(tmp_path / "data")
+    elsewhere = tmp_path / "elsewhere"
+    (root / "worlds").rename(elsewhere)
+    (root / "worlds").symlink_to(elsewhere)
+
+    before = asyncio.run(heard_after(root, "worlds/Lore.json", "chats/B.jsonl", poll=poll))
+    Places(root, user_state).allow("worlds")
+    after = asyncio.run(heard_after(root, "worlds/More.json", "chats/C.jsonl", poll=poll))
+
+    assert (before["chats"], before["books"]) == (["./B"], [])
+    assert (after["chats"], after["books"]) == (["./C"], ["More"])
+
+
+def test_looking_walks_into_no_link(tmp_path: Path) -> None:
+    root = workspace(tmp_path / "data")
+    (tmp_path / "elsewhere").mkdir()
+    (root / "chats/out").symlink_to(tmp_path / "elsewhere")
+    (root / "chats/circle").symlink_to(root / "chats")
+
+    told = asyncio.run(heard_after(root, "chats/out/A.jsonl", "chats/B.jsonl", poll=True))
+
+    assert told == {"chats": ["./B"], "books": [], "everything": False}
+
+
+@pytest.mark.parametrize("poll", [False, True])
+def test_a_file_in_a_folder_below_is_no_lorebook(tmp_path: Path, poll: bool) -> None:
+    root = workspace(tmp_path)
+    (root / "worlds/deep").mkdir()
+
+    told = asyncio.run(heard_after(root, "worlds/deep/Lore.json", "worlds/Lore.json", poll=poll))
+
+    assert told == {"chats": [], "books": ["Lore"], "everything": False}
+
+
 def test_many_changes_are_told_as_one(tmp_path: Path) -> None:
     root = workspace(tmp_path)
 
     told = asyncio.run(heard_after(root, *(f"worlds/{number}.json" for number in range(60)), poll=False))
 
     assert told == {"chats": [], "books": [], "everything": True}
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    while not holds():
-        time.sleep(0.01)
 
 
 def test_nothing_is_watched_when_nobody_listens(tmp_path: Path) -> None:
