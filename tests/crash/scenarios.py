@@ -318,19 +318,21 @@ def log_of(root: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_bytes()) for path in sorted((root / ".forklore/operations").glob("*.json"))]
 
 
-def assert_tidy(root: Path) -> None:
-    """Nothing is left of an interrupted operation: nothing staged, no temporary file, nothing strange in the trash."""
+def assert_tidy(root: Path, *, kept: int = 0) -> None:
+    """Nothing is left of an interrupted operation: nothing staged, no temporary file, nothing strange in the trash.
+
+    There are so many files *kept* in the trash that were saves, or may have been.
+    """
     files = [path.relative_to(root).as_posix() for path in _files_below(root)]
     items = {change["item"] for operation in log_of(root) for change in operation["changes"] if "item" in change}
     left = [
         file
         for file in files
-        if file.startswith(".forklore/staging/")
-        or file.endswith(".tmp")
-        or "/.forklore-" in file
-        or (file.startswith(".forklore/trash/") and file.removeprefix(".forklore/trash/") not in items)
+        if file.startswith(".forklore/staging/") or file.endswith(".tmp") or "/.forklore-" in file
     ]
+    trash = [file.removeprefix(".forklore/trash/") for file in files if file.startswith(".forklore/trash/")]
     assert left == [], f"left over: {left}"
+    assert len(strange := set(trash) - items) == kept, f"in the trash: {strange}"
     assert not any((root / ".forklore/staging").glob("*"))
 
 

@@ -34,6 +34,8 @@ class Swapper:
     def __init__(self, places: Places, operation: str, disk: Disk, *, is_foreign: bool = False) -> None:
         """Work for *operation* on the workspace of *places*; what somebody else staged is not believed."""
         self._places, self._operation, self._disk, self._is_foreign = places, operation, disk, is_foreign
+        self._given_back: set[str] = set()
+        """The files that an interrupted exchange was settled for: what came out of their place is still wanted."""
 
     def _staged(self, change: JournalledChange) -> Path:
         return self._places.staged(change, self._operation)
@@ -104,10 +106,16 @@ class Swapper:
             return
         # Somebody's save is aside. Only what is older than it gives way: us, or an earlier save of theirs.
         if self._is_mine(target, change) or aside.mtime_ns > there.mtime_ns:
+            self._given_back.add(change["staged"])
             self._give_back(staged, target, there)
 
     def is_redundant(self, change: JournalledChange) -> bool:
-        """Whether what is left in place of the staged file may go: it is ours, or the very file that we have edited."""
+        """Whether what is left in place of the staged file may go: it is ours, or the very file that we have edited.
+
+        Where we have put something else into its place, nobody can tell whether that was a save.
+        """
+        if change["staged"] in self._given_back:
+            return False
         aside = fingerprint_at(self._staged(change))
         if aside == Fingerprint.from_json(change["expected"]) or self.is_staged(change):
             return True

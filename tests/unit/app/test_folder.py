@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +167,8 @@ def test_a_foreign_operation_that_was_not_published_is_taken_back_into_the_trash
 
     assert done.operation is None
     assert read_workspace(root) == before
-    assert [path.name for path in (root / ".forklore/trash").rglob("*.json")] == [f"{BOOK}__CP_Checkpoint_1.json"]
+    assert (root / f".forklore/trash/{folder.name}/{BOOK}__CP_Checkpoint_1.json").exists()
+    assert (root / f".forklore/trash/{folder.name}-discarded/journal.json").exists()
 
 
 def test_a_foreign_operation_is_discarded_without_touching_a_file_of_the_story(root: Path) -> None:
@@ -211,6 +215,107 @@ def test_a_repair_that_is_not_offered_is_refused(root: Path) -> None:
         opened(root).repair(folder.name, "OPERATION_FOREIGN", repair="allow")
 
     assert [each.name for each in offered.offered] == ["finish", "discard"]
+
+
+def late(path: Path) -> None:
+    """Let a file look as if it was written long after everything else."""
+    os.utime(path, (4_000_000_000, 4_000_000_000))
+
+
+@pytest.mark.parametrize("is_foreign", [True, False])
+@pytest.mark.parametrize("step", ["rename_new", "exchange"])
+def test_a_staged_file_that_was_swapped_takes_no_chat_away(root: Path, step: str, is_foreign: bool) -> None:
+    chat = root / f"chats/{MAIN}.jsonl"
+    folder = die(root, lambda each: each.checkpoint(MAIN), step, nth=1 if step == "rename_new" else 0)
+    said = [json.loads(line)["mes"] for line in chat.read_bytes().splitlines()[1:]]
+    journal = json.loads((folder / "journal.json").read_bytes())
+    (edit,) = [change for change in journal["changes"] if change["do"] == "edit"]
+    (root / edit["staged"]).write_bytes(b'{"chat_metadata":{}}\n{"mes":"evil"}')
+    late(root / edit["staged"])
+    if is_foreign:
+        make_foreign(folder)
+        opened(root).repair(folder.name, "OPERATION_FOREIGN", repair="finish")
+    else:
+        opened(root).recover()
+
+    kept = [chat, *(path for path in (root / ".forklore/trash").rglob("*") if path.is_file())]
+    texts = [path.read_bytes() for path in kept]
+    assert any(all(json.dumps(each).encode() in text for each in said) for text in texts)
+
+
+def test_a_crafted_journal_removes_no_trashed_chat_and_no_chat(root: Path) -> None:
+    opened(root).checkpoint(MAIN)
+    opened(root).undo()
+    (item,) = [each for each in opened(root).trash().items if each.item.endswith(".jsonl")]
+    folder = root / ".forklore/staging/evil"
+    folder.mkdir(parents=True)
+    chat = root / f"chats/{MAIN}.jsonl"
+    content = [[chat.stat().st_size, hashlib.sha256(chat.read_bytes()).hexdigest()]]
+    path = f"chats/{MAIN}.jsonl"
+    before = everything(root)
+    for changes in (
+        [{"do": "restore", "path": path, "item": item.item, "content": content}],
+        [{"do": "trash", "path": path, "item": "evil/x", "content": content}],
+        [{"do": "create", "path": path, "content": content, "staged": ".forklore/staging/evil/0", "mine": [1, 2, 3]}],
+    ):
+        folder.mkdir(exist_ok=True)
+        journal = {"format": 1, "id": "evil", "kind": "undo", "chat": MAIN, "when": "", "undoes": None, "notes": {}}
+        (folder / "journal.json").write_text(json.dumps({**journal, "commit": 0, "changes": changes}))
+        with suppress(ForkloreError):
+            opened(root).repair("evil", "OPERATION_FOREIGN", repair="finish")
+
+        contents = [*everything(root).values()]
+        assert all(any(value == each for each in contents) for key, value in before.items() if key.endswith(".jsonl"))
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        lambda folder: (folder / "elsewhere.json").write_text('{"folders": ["chats/Nope"]}'),
+        lambda folder: (folder / "journal.json").mkdir(),
+        lambda folder: os.mkfifo(folder / "journal.json"),
+        lambda folder: os.truncate(_made(folder / "journal.json"), 1 << 30),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such files")
+def test_what_a_stranger_left_keeps_nobody_from_working(root: Path, plant: Callable[[Path], object]) -> None:
+    folder = root / ".forklore/staging/evil"
+    folder.mkdir(parents=True)
+    (root / ".forklore/trash/evil-discarded").mkdir(parents=True)
+    plant(folder)
+
+    opened(root).checkpoint(MAIN)
+    if "OPERATION_FOREIGN" in findings(root):
+        opened(root).repair("evil", "OPERATION_FOREIGN", repair="discard")
+
+    assert "OPERATION_FOREIGN" not in findings(root)
+
+
+def _made(path: Path) -> Path:
+    path.touch()
+    return path
+
+
+def test_undos_that_undo_each_other_make_nobody_wait(root: Path) -> None:
+    opened(root).checkpoint(MAIN)
+    undone = opened(root).undo()
+    first = root / f".forklore/operations/{undone.undone}.json"
+    stored = json.loads(first.read_bytes())
+    first.write_text(json.dumps({**stored, "undoes": undone.operation}))
+
+    with suppress(ForkloreError):
+        opened(root).undo(undone.operation)
+
+
+def test_an_entry_that_claims_what_another_operation_trashed_is_not_believed(root: Path) -> None:
+    opened(root).checkpoint(MAIN)
+    undone = opened(root).undo()
+    path = root / f".forklore/operations/{undone.operation}.json"
+    stored = json.loads(path.read_bytes())
+    path.with_name("00.json").write_text(json.dumps({**stored, "id": "00", "when": "1990-01-01T00:00:00.000Z"}))
+
+    assert {item.operation for item in opened(root).trash().items} == {undone.operation}
+    assert opened(root).empty_trash(3000).items == ()
 
 
 # --- newer formats --------------------------------------------------------------------------------------------------
