@@ -115,18 +115,19 @@ class Swapper:
         Where we have put something else into its place, nobody can tell whether that was a save.
         """
         if change["staged"] in self._given_back:
-            return False
+            return self._differ_by_the_edit_alone(change)
         aside = fingerprint_at(self._staged(change))
         if aside == Fingerprint.from_json(change["expected"]) or self.is_staged(change):
             return True
-        return self._is_target_before_the_edit(change)
+        return self._differ_by_the_edit_alone(change)
 
-    def _is_target_before_the_edit(self, change: JournalledChange) -> bool:
-        """Whether the target without our edit is what lies aside: not every disk numbers its files for good."""
+    def _differ_by_the_edit_alone(self, change: JournalledChange) -> bool:
+        """Whether both are one file, but for our edit; the content tells, since not every disk numbers its files for good."""
         inverse = tuple(LineEdit.from_json(edit) for edit in change["inverse"])
         try:
             with OpenFile(self._places.target(change)) as target, OpenFile(self._staged(change)) as aside:
-                return taken_back(target.read(), inverse) == aside.read()
+                one, other = target.read(), aside.read()
+                return one == other or taken_back(one, inverse) == other or taken_back(other, inverse) == one
         except (OSError, ForkloreError, NotJson, IndexError, ValueError):
             return False
 
