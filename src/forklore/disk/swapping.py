@@ -122,7 +122,7 @@ class Swapper:
         return self._differ_by_the_edit_alone(change)
 
     def _differ_by_the_edit_alone(self, change: JournalledChange) -> bool:
-        """Whether both are one file, but for our edit; the content tells, since not every disk numbers its files for good."""
+        """Whether both are one file but for our edit, by their content: not every disk numbers its files for good."""
         inverse = tuple(LineEdit.from_json(edit) for edit in change["inverse"])
         try:
             with OpenFile(self._places.target(change)) as target, OpenFile(self._staged(change)) as aside:
