@@ -97,8 +97,9 @@ class Publisher:
                 if published and (not is_there(target) or self._has(target, change)):
                     self._put_back(self._away(change), target)
                     published = False
-                if not published and "beside" in change and self._has(target, change):
-                    self._let_go_copy(self.item(change), change)
+                copied = not published and "beside" in change and self._has(target, change)
+                if copied and self._has(self.item(change), change):
+                    self._let_go(self.item(change))
 
     def is_lost(self, change: JournalledChange) -> bool:
         """Whether what a change made is neither staged nor there: somebody has renamed or removed it since."""
@@ -133,10 +134,6 @@ class Publisher:
                 raise
             return
         self._disk.sync_folder(kept.parent)
-
-    def _let_go_copy(self, item: Path, change: JournalledChange) -> None:
-        if self._has(item, change):
-            self._let_go(item)
 
     # --- places ---------------------------------------------------------------------------------------------------
 
