@@ -7,6 +7,7 @@ exchange that was interrupted before we could look is settled by the next operat
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -65,12 +66,27 @@ class Swapper:
         while True:
             latest = fingerprint_at(staged)
             if not self._disk.exchange(staged, target):
-                self._disk.replace(staged, target)  # the workspace was moved to a system without an exchange
+                self._keep_copy(target)  # the workspace was moved to a system without an exchange
+                self._disk.replace(staged, target)
                 break
             if fingerprint_at(staged) == placed:
                 break
             placed = latest
         self._disk.sync_folder(target.parent)
+
+    def _keep_copy(self, target: Path) -> None:
+        """Copy a file to the trash before another one is put over it: nobody can tell whether that one was a save."""
+        kept = self._places.item(f"{self._operation}/{target.name}")
+        self._disk.make_folder(kept.parent)
+        self._disk.remove(kept)  # what an interruption left of it
+        with OpenFile(target) as file:
+            copy = self._disk.create(kept, file.stat)
+            try:
+                self._disk.copy(file.descriptor, copy, 0, file.size)
+                self._disk.sync(copy)
+            finally:
+                os.close(copy)
+        self._disk.sync_folder(kept.parent)
 
     def is_swapped(self, change: JournalledChange) -> bool:
         """Whether the staged file took the place of the one that was read; settles an interrupted exchange first."""

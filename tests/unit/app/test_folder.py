@@ -16,12 +16,13 @@ import pytest
 
 import forklore
 from forklore.app.forklore import Forklore
+from forklore.disk.disk import Disk
 from forklore.disk.lock import workspace_lock
 from forklore.errors import BadRequest, ForkloreError, FormatNewer
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, recap_story
 from forklore.testing.stories import read_workspace, write_workspace
-from tests.crash.disks import Fault, PowerLoss, faulty
+from tests.crash.disks import Fault, PlainDisk, PowerLoss, faulty
 
 NAME, BOOK = "Tale", "Lore"
 MAIN = f"Mira/{NAME}"
@@ -222,9 +223,12 @@ def late(path: Path) -> None:
     os.utime(path, (4_000_000_000, 4_000_000_000))
 
 
+@pytest.mark.parametrize("system", [HastyDisk, PlainDisk])
 @pytest.mark.parametrize("is_foreign", [True, False])
 @pytest.mark.parametrize("step", ["rename_new", "exchange"])
-def test_a_staged_file_that_was_swapped_takes_no_chat_away(root: Path, step: str, is_foreign: bool) -> None:
+def test_a_staged_file_that_was_swapped_takes_no_chat_away(
+    root: Path, step: str, is_foreign: bool, system: type[Disk]
+) -> None:
     chat = root / f"chats/{MAIN}.jsonl"
     folder = die(root, lambda each: each.checkpoint(MAIN), step, nth=1 if step == "rename_new" else 0)
     said = [json.loads(line)["mes"] for line in chat.read_bytes().splitlines()[1:]]
@@ -234,9 +238,9 @@ def test_a_staged_file_that_was_swapped_takes_no_chat_away(root: Path, step: str
     late(root / edit["staged"])
     if is_foreign:
         make_foreign(folder)
-        opened(root).repair(folder.name, "OPERATION_FOREIGN", repair="finish")
+        forklore.open(root, disk=system()).repair(folder.name, "OPERATION_FOREIGN", repair="finish")
     else:
-        opened(root).recover()
+        forklore.open(root, disk=system()).recover()
 
     kept = [chat, *(path for path in (root / ".forklore/trash").rglob("*") if path.is_file())]
     texts = [path.read_bytes() for path in kept]
