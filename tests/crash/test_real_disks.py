@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -33,18 +34,25 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow]
 
 
 class Filler:
-    """A file beside the workspace that leaves exactly so much space as is asked for."""
+    """A file beside the workspace that leaves so much space as is asked for."""
 
     def __init__(self, disk: Path) -> None:
         self._path = disk / "filler"
         self._disk = disk
 
     def leave(self, count: int) -> None:
-        """Leave *count* bytes."""
+        """Leave *count* bytes, or a little more: a disk needs some of its room to tell where the rest is."""
         self.remove()
         room = os.statvfs(self._disk)
-        with self._path.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, max(1, room.f_bavail * room.f_frsize - count))
+        for blocks in range((room.f_bavail * room.f_frsize - count) // room.f_frsize, 0, -1):
+            try:
+                with self._path.open("wb") as file:
+                    os.posix_fallocate(file.fileno(), 0, blocks * room.f_frsize)
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+            else:
+                return
 
     def remove(self) -> None:
         """Leave everything."""

@@ -528,14 +528,17 @@ def test_undo_of_a_deletion_puts_nothing_back_outside(hostile: Hostile, way: str
 
 
 @pytest.mark.parametrize(
-    "way", [f"../../{UP}diary.txt", "/HOME/diary.txt", "../settings.json", "door/diary.txt", "../../secrets.json"]
+    "way", [f"../../{UP}diary.txt", "/HOME/diary.txt", "../settings.json", "OWN/diary.txt", "../../secrets.json"]
 )
 def test_undo_of_a_deletion_takes_nothing_from_outside_the_trash(hostile: Hostile, way: str) -> None:
     def alter(operation: Any) -> None:
-        operation["changes"][0] |= {"item": _way(hostile, way), "content": _content("diary.txt")}
+        item = _way(hostile, way).replace("OWN", operation["id"])
+        operation["changes"][0] |= {"item": item, "content": _content("diary.txt")}
 
     altered = _operation(hostile, "delete", alter)
-    hostile.lay(None, {".forklore/trash/door": Link(str(hostile.home)), **altered})
+    own = f".forklore/trash/{_id(altered)}"
+    gone: dict[str, Node | None] = {path: None for path in hostile.templates.history.tree if path.startswith(f"{own}/")}
+    hostile.lay(None, {**gone, own: Link(str(hostile.home)), **altered})
 
     ran = hostile.run("undo", _id(altered))
 
