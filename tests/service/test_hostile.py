@@ -81,6 +81,22 @@ def never_reading(service: Served) -> socket.socket:
     return connection
 
 
+def seconds_of_trickling(connection: socket.socket, drop: bytes) -> float:
+    """Send *drop* after *drop* and return for how long the service puts up with it, at most twenty seconds."""
+    began = time.monotonic()
+    connection.settimeout(0.5)
+    while time.monotonic() - began < 20:
+        try:
+            connection.sendall(drop)
+            if connection.recv(100) == b"":
+                break
+        except TimeoutError:
+            continue
+        except OSError:
+            break
+    return time.monotonic() - began
+
+
 def unread_answers(service: Served) -> int:
     """Return on how many open connections more is waiting to be read than any client leaves for long."""
     sockets = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
@@ -187,19 +203,8 @@ class TestConnections:
     @pytest.mark.slow
     def test_a_request_that_trickles_in_is_given_ten_seconds(self, running: Served) -> None:
         with socket.create_connection(place(running), timeout=30) as slow:
-            began = time.monotonic()
             slow.sendall(b"GET /api/health HTTP/1.1\r\n")
-            while time.monotonic() - began < 20:
-                try:
-                    slow.sendall(b"x-more: 1\r\n")
-                    slow.settimeout(0.5)
-                    if slow.recv(100) == b"":
-                        break
-                except TimeoutError:
-                    continue
-                except OSError:
-                    break
-            assert 9 < time.monotonic() - began < 15
+            assert 9 < seconds_of_trickling(slow, b"x-more: 1\r\n") < 15
 
     @pytest.mark.slow
     def test_after_an_answer_no_trickle_keeps_the_connection(self, running: Served) -> None:
@@ -207,18 +212,7 @@ class TestConnections:
         with socket.create_connection((host, port), timeout=30) as slow:
             slow.sendall(f"POST /api/undo HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 1000\r\n\r\n".encode())
             assert b"401" in slow.recv(65536)
-            began = time.monotonic()
-            while time.monotonic() - began < 20:
-                try:
-                    slow.sendall(b"x")
-                    slow.settimeout(0.5)
-                    if slow.recv(100) == b"":
-                        break
-                except TimeoutError:
-                    continue
-                except OSError:
-                    break
-            assert time.monotonic() - began < 15
+            assert seconds_of_trickling(slow, b"x") < 15
 
     def test_a_client_that_is_being_answered_is_not_cut_off(self, root: Path) -> None:
         with (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from forklore.app.means import Means
 from forklore.disk.files import OpenFile
 from forklore.disk.lock import workspace_lock
-from forklore.disk.transaction import Applied
+from forklore.disk.run import Applied
 from forklore.model.plan import Plan
 
 MakePlan = Callable[[], tuple[Plan, dict[str, OpenFile]]]

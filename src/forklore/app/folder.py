@@ -14,9 +14,9 @@ from forklore.app.means import Means
 from forklore.app.repairs import RepairOffered, Repairs
 from forklore.app.settings import read_settings
 from forklore.disk.lock import workspace_lock
+from forklore.disk.operation_folder import Unfinished
 from forklore.disk.operation_log import Unread
 from forklore.disk.places import ALLOW
-from forklore.disk.transaction import Unfinished
 from forklore.errors import BadRequest, ForkloreError, FormatNewer, LinkOutside, OperationForeign, PathOutside
 from forklore.model.finding import Finding, Located, Severity
 from forklore.model.stored import SETTINGS, STAGING
@@ -154,11 +154,13 @@ def folder_findings(means: Means) -> Iterator[Located]:
 
 
 def _unfinished(operation: Unfinished) -> Located:
-    finding = _BY_CODE.get((_OPERATION, operation.code or _OURS))
-    if finding is None:  # a link where Forklore never makes one
-        finding = _BY_CODE[_OPERATION, PathOutside.code]._replace(code=operation.code)
-    can_be_finished = operation.journal is not None or operation.code != OperationForeign.code
-    return finding.at(operation.path, operation.details, None if can_be_finished else ("discard",))
+    fault, repairs = operation.fault, None
+    finding = _BY_CODE.get((_OPERATION, fault.code if fault else _OURS), _BY_CODE[_OPERATION, _OURS])
+    if isinstance(fault, LinkOutside):  # where Forklore never makes one
+        finding = _BY_CODE[_OPERATION, PathOutside.code]._replace(code=fault.code)
+    if isinstance(fault, OperationForeign) and operation.journal is None:
+        repairs = ("discard",)
+    return finding.at(operation.path, fault.message if fault else "", repairs)
 
 
 def log_findings(unread: Sequence[Unread]) -> Iterator[Located]:

@@ -19,7 +19,7 @@ from forklore.channels.running_recap import RunningRecap
 from forklore.checks.requirements import Subject, check, seek_while_counting
 from forklore.disk.lock import workspace_lock
 from forklore.disk.publishing import NameTaken
-from forklore.disk.transaction import Run
+from forklore.disk.run import Run
 from forklore.disk.workspace import ChatUnreadable, Workspace, comparable
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.chat_jsonl import Chat, ChatDamaged

@@ -8,10 +8,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from forklore.disk.failures import refusal_of
-from forklore.disk.operation_folder import FOLDER
 from forklore.disk.places import Places
 from forklore.disk.state import close_to_others
 from forklore.errors import ForkloreError, Kind
+from forklore.model.stored import FOLDER
 
 _SLICE_SECONDS = 0.25  # so often who waits may say that it is enough
 _ATTEMPTS = 5  # others may remove the folder again between our making it and our locking in it

@@ -11,10 +11,12 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from forklore.disk.disk import Disk, is_there, same_disk
+from forklore.disk.failures import left_over
 from forklore.disk.files import read_small
 from forklore.disk.places import Places, is_link
 from forklore.disk.state import State, refuse_newer
@@ -28,20 +30,39 @@ from forklore.log.changes import (
     object_of,
     text_of,
 )
-from forklore.model.stored import FOLDER, STAGING, hidden_name, is_hidden_name
+from forklore.model.stored import STAGING, hidden_name, is_hidden_name
 
 _JOURNAL = "journal.json"
 _NO_FILE_OF_OURS = {errno.EISDIR, errno.EINVAL, errno.EFBIG, errno.ELOOP, errno.ENXIO}
 _ELSEWHERE = "elsewhere.json"
 FORMAT = 1
 _LONGEST_ID = 100
+_ONLY_DISCARDED = "It can only be discarded. Nothing was changed."
 
 Journal = dict[str, Any]
 """What an operation is about to do, taken apart and found in order."""
 
 
-class JournalUnreadable(Exception):
-    """The journal is there, but it is no journal."""
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An operation that is running, or was interrupted."""
+
+    id: str
+    journal: Journal | None = None
+    """What it is about to do; none when it did not get that far, or cannot be understood."""
+    fault: ForkloreError | None = None
+    """Why the next operation does not simply see to it."""
+
+    @property
+    def path(self) -> str:
+        """Where it is staged."""
+        return f"{STAGING}/{self.id}"
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The files that it makes or takes away."""
+        changes = self.journal["changes"] if self.journal else ()
+        return frozenset(change["path"] for change in changes if change["do"] != "edit")
 
 
 class OperationFolder:
@@ -126,12 +147,28 @@ class OperationFolder:
             self._disk.sync_folder(self._root)
             self._is_first = False
 
-    def read_journal(self, *, of_anybody: bool = False) -> Journal | None:
-        """Return the journal; None when the operation never got that far.
+    def look(self) -> Unfinished:
+        """Return what is known of the operation from its journal: whose it is, and whether it can be understood."""
+        try:
+            stored = self._read_journal()
+            if stored is None:
+                return Unfinished(self.id)
+            refuse_newer(stored, FORMAT, f"{STAGING}/{self.id}")
+            journal = self._journal(stored)
+        except (ValueError, RecursionError, Unreadable) as error:
+            unreadable = OperationForeign(f"Its journal cannot be read ({error}).", action=_ONLY_DISCARDED)
+            return Unfinished(self.id, fault=unreadable)
+        except ForkloreError as error:
+            return Unfinished(self.id, fault=error)
+        except OSError as error:
+            return Unfinished(self.id, fault=left_over(error))
+        if not self._state().is_mac(stored.get("mac"), _signed_part(stored)):
+            foreign = OperationForeign("An unfinished operation was not begun by you on this machine.")
+            return Unfinished(self.id, journal, foreign)
+        return Unfinished(self.id, journal)
 
-        Raises ``JournalUnreadable`` when it is garbled, ``OperationForeign`` when it is not ours (unless *of_anybody*),
-        ``FormatNewer``, and ``PathOutside`` when it speaks of files elsewhere.
-        """
+    def _read_journal(self) -> Mapping[str, Any] | None:
+        """Return the journal as it was stored; None when the operation never got that far."""
         path = self.path / _JOURNAL
         try:
             data = read_small(path) if not is_link(path) else b""
@@ -139,16 +176,9 @@ class OperationFolder:
             return None
         except OSError as error:
             if error.errno in _NO_FILE_OF_OURS:
-                raise JournalUnreadable(error.strerror or "not a file") from error
+                raise Unreadable(error.strerror or "not a file") from error
             raise
-        try:
-            stored = object_of(json.loads(data), "the journal")
-            refuse_newer(stored, FORMAT, f"{STAGING}/{self.id}")
-            if not of_anybody and not self._state().is_mac(stored.get("mac"), _signed_part(stored)):
-                raise OperationForeign("An unfinished operation was not begun by you on this machine.")
-            return self._journal(stored)
-        except (ValueError, RecursionError, Unreadable) as error:
-            raise JournalUnreadable(str(error)) from error
+        return object_of(json.loads(data), "the journal")
 
     def _journal(self, stored: Mapping[str, Any]) -> Journal:
         if stored.get("id") != self.id:
@@ -200,9 +230,8 @@ class OperationFolder:
             stored = json.loads(read_small(path)) if not is_link(path) else {}
         except (OSError, ValueError, RecursionError):
             return
-        names = (
-            stored.get("folders", []) if isinstance(stored, dict) else stored
-        )  # a mere list before there was a number
+        # Before there was a number, it was a mere list.
+        names = stored.get("folders", []) if isinstance(stored, dict) else stored
         try:
             self._elsewhere = frozenset(list_of(names, self._places.stored_folder))
         except Unreadable:
@@ -257,4 +286,4 @@ def _signed_part(journal: Mapping[str, Any]) -> bytes:
     return b"journal\0" + json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()
 
 
-__all__ = ["FOLDER", "FORMAT", "Journal", "JournalUnreadable", "OperationFolder"]
+__all__ = ["FORMAT", "Journal", "OperationFolder", "Unfinished"]

@@ -1,13 +1,4 @@
-"""A plan as one transaction: staged, journalled, published, logged; and finished or taken back after a crash.
-
-Order, and why (the invariants are in docs/design/crash-safety.md):
-
-1. new content is written into ``.forklore/staging/<operation>/`` and synced: invisible, worthless if we die here;
-2. ``journal.json`` beside it says what will be done: from here on a crash can be told from a success;
-3. changes up to the commit are published one by one; a failure takes them back;
-4. the commit itself is one rename;
-5. what follows the commit is made on the files as they are then, and never taken back;
-6. ``operations/<operation>.json`` closes the operation, and the staging folder goes, its journal first.
+"""The operations of one workspace: how one begins, and how what a crash left is finished or taken back.
 
 Whoever begins an operation first finishes or takes back what a crash left, if it is signed with the user's own key.
 Whoever only looks leaves it alone, and passes over what belongs to it.
@@ -16,46 +7,21 @@ Whoever only looks leaves it alone, and passes over what belongs to it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from forklore.disk.disk import Disk, fingerprint_at, is_there
-from forklore.disk.failures import left_over, raise_translated
-from forklore.disk.files import ContextChanged, OpenFile
-from forklore.disk.operation_folder import FOLDER, FORMAT, Journal, JournalUnreadable, OperationFolder
+from forklore.disk.disk import Disk, is_there
+from forklore.disk.failures import left_over
+from forklore.disk.operation_folder import Unfinished
 from forklore.disk.operation_log import OperationLog
 from forklore.disk.places import is_link
-from forklore.disk.preparing import Preparation
-from forklore.disk.publishing import Publisher
-from forklore.disk.referrers import referrers
-from forklore.disk.staging import Stager, prepare_edit
+from forklore.disk.run import Run, Site
 from forklore.disk.state import State
 from forklore.disk.workspace import Workspace
-from forklore.errors import DiskFailed, ForkloreError, FormatNewer, LinkOutside, OperationForeign, PathOutside
-from forklore.formats.json_text import NotJson
-from forklore.log.operations import Operation
+from forklore.errors import DiskFailed, FormatNewer, LinkOutside, OperationForeign, PathOutside
 from forklore.log.telling import tell
-from forklore.model.plan import Change, EditFile, Fingerprint, LineEdit, Plan
-from forklore.model.stored import STAGING, TRASH, is_operation_id
-
-__all__ = ["FOLDER", "Applied", "Run", "Transactions", "Unfinished"]
-
-_ATTEMPTS = 5  # a writer that replaces a file five times while we look is not going to pause for us
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """What applying a plan came to."""
-
-    operation: Operation
-
-    @property
-    def pending(self) -> tuple[str, ...]:
-        """What could not be written after the commit."""
-        return self.operation.pending
+from forklore.model.stored import STAGING, is_operation_id
 
 
 class Transactions:
@@ -72,19 +38,17 @@ class Transactions:
 
         *state* has the user's key, *cache* is where the index of chats may be kept.
         """
-        self.workspace = workspace
         self.places = workspace.places
-        self.state = state
-        self.cache = cache
-        self.disk = disk or Disk()
         self.log = OperationLog(self.places)
+        self.disk = disk or Disk()
+        self._site = Site(workspace, self.log, state, self.disk, cache)
 
     # --- applying -------------------------------------------------------------------------------------------------
 
     @contextmanager
     def begin(self, operation_id: str, progress: Callable[[int], None] | None = None) -> Iterator[Run]:
         """Begin an operation; leaving the block without having applied a plan leaves no trace of it."""
-        run = Run(self, operation_id, progress)
+        run = Run(self._site, operation_id, progress)
         try:
             yield run
         finally:
@@ -107,7 +71,7 @@ class Transactions:
 
     def unfinished(self) -> list[Unfinished]:
         """Return what is known of the operations that are running, or were interrupted; nothing is changed."""
-        return [Run(self, name).look() for name in self.leftovers()]
+        return [Run(self._site, name).look() for name in self.leftovers()]
 
     def recover(self) -> list[str]:
         """Finish or take back every interrupted operation of ours; return a sentence about each.
@@ -115,354 +79,44 @@ class Transactions:
         What is not ours, or cannot be understood, is left alone. Raises ``ForkloreError`` when the disk does not let
         us: nothing new should be begun on top of it.
         """
+        with _disk_failures():
+            return [sentence for name in self.leftovers() if (sentence := self._recover(name))]
+
+    def _recover(self, name: str) -> str:
+        run = Run(self._site, name)
+        found = run.look()
         try:
-            return [sentence for name in self.leftovers() for sentence in Run(self, name).recover()]
-        except OSError as error:
-            raise left_over(error) from error
+            if found.fault:
+                raise found.fault
+            return run.resume(found.journal)
+        except _NOT_OURS as error:
+            tell("operation %s is left alone: %s", name, error)
+        except DiskFailed:
+            if found.fault or found.journal is not None:
+                raise  # it is ours, and waits for its disk
+        return ""
 
     def finish_foreign(self, name: str) -> str:
         """Finish or take back an operation that is not ours, because the user asks for it; return a sentence."""
-        try:
-            return Run(self, name, is_foreign=True).recover_foreign()
-        except OSError as error:
-            raise left_over(error) from error
+        with _disk_failures():
+            run = Run(self._site, name, is_foreign=True)
+            found = run.look()
+            if found.fault and not (found.journal and found.fault.code == OperationForeign.code):
+                raise found.fault
+            return run.resume(found.journal) or "Nothing was left to do."
 
     def discard(self, name: str) -> None:
         """Move an interrupted operation to the trash as it is: nothing of it is done, and nothing is taken back."""
-        try:
-            Run(self, name).discard()
-        except OSError as error:
-            raise left_over(error) from error
+        with _disk_failures():
+            Run(self._site, name).discard()
 
 
-class Run:
-    """One operation on its way: its staging folder and what it has published so far."""
-
-    def __init__(
-        self,
-        home: Transactions,
-        operation_id: str,
-        progress: Callable[[int], None] | None = None,
-        *,
-        is_foreign: bool = False,
-    ) -> None:
-        """Speak of the operation *operation_id*; nothing is touched yet.
-
-        Of one that *is_foreign* nothing is removed but to the trash.
-        """
-        self._workspace, self._disk, self._log, self._cache = home.workspace, home.disk, home.log, home.cache
-        self._places = home.places
-        self._is_foreign = is_foreign
-        self._publisher = Publisher(home.places, operation_id, home.disk, is_foreign=is_foreign)
-        self._folder = OperationFolder(home.places, operation_id, home.disk, home.state, is_foreign=is_foreign)
-        self._preparation = Preparation(self._folder, self._publisher, home.disk, progress)
-        self._is_over = self._is_recovering = False
-        self.id = operation_id
-        self.working_on = ""
-
-    # --- applying -------------------------------------------------------------------------------------------------
-
-    def stage_ahead(self, changes: Sequence[Change], sources: dict[str, OpenFile]) -> None:
-        """Begin to write what the plan is likely to ask for, while it is still being made and checked."""
-        with suppress(OSError, ForkloreError, NotJson):  # whatever fails will fail again, and be told, with the plan
-            self._preparation.stage_ahead(changes, sources)
-
-    def apply(self, plan: Plan, *, when: str, sources: dict[str, OpenFile] | None = None) -> Applied:
-        """Carry out *plan* wholly or not at all; *sources* are the files it was made from, still open."""
-        self._is_over = True
-        journal: dict[str, Any] | None = None
-        try:
-            staged = self._stage(plan, when, dict(sources or {}))
-            if os.name == "nt":
-                for file in (sources or {}).values():
-                    file.close()  # there, no file is replaced that somebody has open
-            self._folder.write_journal(staged)
-            journal = staged
-            self._publish(journal, plan.unchanged)
-        except BaseException as error:
-            try:
-                committed = self._settle(journal)
-            except OSError as second:
-                if not isinstance(error, Exception):
-                    raise error from second  # whoever interrupts us is not told about disks
-                raise left_over(second) from error
-            if committed is None:
-                raise_translated(error, plan, self.working_on)
-            if not isinstance(error, OSError):
-                raise
-            return committed  # past the commit nothing is taken back, whatever the disk said
-        return self._finish(journal)
-
-    def abandon(self) -> None:
-        """Forget what was staged ahead for a plan that did not come."""
-        if not self._is_over:
-            self._is_over = True
-            self._preparation.close()
-            with suppress(OSError):  # it goes with the next operation
-                self._folder.remove(is_logged=False)
-
-    def _stage(self, plan: Plan, when: str, sources: dict[str, OpenFile]) -> dict[str, Any]:
-        """Write all new content aside and return the journal that describes the operation."""
-        try:
-            changes = self._preparation.stage(plan, sources)
-        finally:
-            self.working_on = self._preparation.working_on
-        return {
-            "format": FORMAT,
-            "id": self.id,
-            "kind": plan.kind,
-            "chat": plan.chat,
-            "when": when,
-            "undoes": plan.undoes,
-            "commit": plan.commit,
-            "notes": plan.notes,
-            "changes": changes,
-        }
-
-    # --- publishing and taking back -------------------------------------------------------------------------------
-
-    def _publish(self, journal: dict[str, Any], unchanged: tuple[tuple[str, Fingerprint], ...]) -> None:
-        """Publish the changes up to the commit; the commit itself only while nothing that was read has changed."""
-        for number, change in enumerate(journal["changes"][: journal["commit"] + 1]):
-            self.working_on = change["path"]
-            if number == journal["commit"]:
-                for path, expected in unchanged:
-                    if fingerprint_at(Path(self._places.file(path))) != expected:
-                        name = path.rpartition("/")[2]
-                        raise ContextChanged(f"{name!r} changed while the {journal['kind']} was being made.")
-            self._publisher.publish(change)
-
-    def _is_committed(self, journal: dict[str, Any]) -> bool:
-        """Whether the operation got past its commit before it was interrupted."""
-        return self._publisher.is_published(journal["changes"][journal["commit"]])
-
-    def _settle(self, journal: dict[str, Any] | None) -> Applied | None:
-        """Finish the operation if it got past its commit, else take it back and return None."""
-        if journal is not None and self._is_committed(journal):
-            return self._finish(journal)
-        self._take_back(journal)
-        return None
-
-    def _take_back(self, journal: dict[str, Any] | None) -> None:
-        """Leave no trace: take back what was published, then remove what was staged.
-
-        Something after the commit can be published too: on a disk that numbers its files anew, an exchange that was the
-        commit cannot be told from a save that came out of it, and is given back.
-        """
-        for change in reversed(journal["changes"] if journal else []):
-            self._publisher.take_back(change)
-        self._dispose(journal, is_logged=False)
-        tell("operation %s is taken back", self.id)
-
-    # --- after the commit -----------------------------------------------------------------------------------------
-
-    def _finish(self, journal: dict[str, Any]) -> Applied:
-        """Make what follows the commit on the files as they are now, and close the operation."""
-        commit, pending, made = journal["commit"], [], []
-        for number, change in enumerate(journal["changes"]):
-            try:
-                if number > commit:
-                    self._follow(change, journal)
-                self._publisher.complete(change)
-            except (OSError, ForkloreError, NotJson, IndexError, ValueError) as error:
-                pending.append(f"{change.get('role', change['do'])}: {error}")
-                if number > commit and not self._was_made_after_all(change):
-                    if change["do"] != "edit":
-                        continue  # there is nothing to take back
-                    change["inverse"] = []
-            made.append(_kept(change))
-        operation = Operation(
-            id=self.id,
-            kind=journal["kind"],
-            chat=journal["chat"],
-            when=journal["when"],
-            changes=tuple(made),
-            undoes=journal["undoes"],
-            pending=tuple(pending),
-            notes=journal["notes"],
-        )
-        try:
-            self._folder.write_log(self._log.path(self.id), operation.to_json())
-        except OSError as error:
-            # The journal stays, so the next operation closes this one; it is done all the same.
-            return Applied(operation.with_pending(f"log: {error}"))
-        with suppress(OSError):  # the log counts; what is left is removed by the next operation
-            self._dispose(journal, is_logged=True)
-        tell("%s of %s is done: %s", operation.kind, operation.chat, operation.id)
-        return Applied(operation)
-
-    def _follow(self, change: dict[str, Any], journal: dict[str, Any]) -> None:
-        if change["do"] != "edit":
-            if not self._publisher.is_published(change):
-                if change["do"] == "trash" and (self._is_recovering or journal["undoes"] is None):
-                    self._refuse_if_named(change["path"], is_undo=journal["undoes"] is not None)
-                self._publisher.publish(change)
-            return
-        swapper = self._publisher.swapper
-        is_ours = not self._is_foreign and "staged" in change
-        if is_ours and not swapper.is_swapped(change) and swapper.is_staged(change) and swapper.swap(change):
-            return
-        for attempt in range(_ATTEMPTS):
-            if self._edit_anew(change, journal, attempt):
-                return
-        raise ContextChanged(f"{Path(change['path']).name!r} is being written all the time.")
-
-    def _refuse_if_named(self, path: str, *, is_undo: bool) -> None:
-        """Keep a lorebook that was free when we looked, and may be in use by now."""
-        folder, _, name = path.rpartition("/")
-        if folder == "worlds":
-            found = referrers(self._workspace, self._cache())
-            # A fork's clone was never anybody else's, so what cannot be read need not keep an undo from taking it away.
-            reasons = found.of(name.removesuffix(".json")) or (() if is_undo else found.unreadable)
-            if reasons:
-                raise ContextChanged(f"{name!r} stays. {reasons[0]}")
-
-    def _edit_anew(self, change: dict[str, Any], journal: dict[str, Any], attempt: int) -> bool:
-        """Work the edit out on the file as it is now and publish it; return False when it changed once more."""
-        edits = tuple(LineEdit.from_json(edit) for edit in change["edits"])
-        target = self._publisher.target(change)
-        with OpenFile(target) as file, closing(Stager(self._disk)) as stager:
-            prepared = prepare_edit(EditFile(change["path"], edits), file)
-            if prepared is None:
-                return True  # done already; the inverse in the journal stands
-            place = next(at for at, each in enumerate(journal["changes"]) if each is change)
-            aside = self._folder.aside(target, 1000 + _ATTEMPTS * place + attempt)
-            self._disk.remove(aside)
-            staged = stager.finish(stager.begin(aside, prepared.pieces, {change["path"]: file}, file.stat, prove=False))
-            expected = file.fingerprint
-        if self._is_recovering and not self._is_foreign:
-            self._publisher.keep_aside(change)
-        change |= {
-            "staged": self._folder.name_of(staged.path),
-            "mine": staged.fingerprint.to_json(),
-            "content": [list(segment) for segment in staged.content],
-            "expected": expected.to_json(),
-            "inverse": [edit.to_json() for edit in prepared.inverse],
-        }
-        # Should we die right after the swap, the inverse must be the one of this swap, and a save must be found.
-        self._folder.write_journal(journal)
-        return self._publisher.swapper.swap(change)
-
-    def _was_made_after_all(self, change: dict[str, Any]) -> bool:
-        """Whether a change that failed after the commit failed only after it was visible; if not, tidy up after it."""
-        with suppress(OSError):
-            if self._publisher.is_published(change):
-                return True
-        with suppress(OSError):
-            self._publisher.take_back(change)
-        return False
-
-    # --- after a crash --------------------------------------------------------------------------------------------
-
-    def look(self) -> Unfinished:
-        """Return what is known of an operation that is running, or was interrupted; nothing is changed."""
-        try:
-            if (journal := self._folder.read_journal()) is None:
-                return Unfinished(self.id)
-            return Unfinished(self.id, journal=journal)
-        except OperationForeign as error:
-            return self._look_at_foreign(error)
-        except JournalUnreadable as error:
-            return Unfinished(self.id, OperationForeign.code, f"Its journal cannot be read ({error}).")
-        except ForkloreError as error:
-            return Unfinished(self.id, error.code, error.message)
-        except OSError as error:
-            return Unfinished(self.id, details=error.strerror or str(error))
-
-    def _look_at_foreign(self, foreign: OperationForeign) -> Unfinished:
-        try:
-            journal = self._folder.read_journal(of_anybody=True)
-        except JournalUnreadable as error:
-            return Unfinished(self.id, foreign.code, f"Its journal cannot be read ({error}).")
-        except ForkloreError as error:
-            return Unfinished(self.id, error.code, error.message)
-        return Unfinished(self.id, foreign.code, foreign.message, journal)
-
-    def recover(self) -> list[str]:
-        """Finish or take back what was interrupted; return a sentence about it."""
-        try:
-            journal = self._folder.read_journal()
-            try:
-                self._folder.find_elsewhere()
-            except DiskFailed:
-                if journal is not None:
-                    raise  # it is ours, and waits for its disk
-                return []
-            return self._recover(journal)
-        except (JournalUnreadable, *_NOT_OURS) as error:
-            tell("operation %s is left alone: %s", self.id, error)
-            return []
-
-    def recover_foreign(self) -> str:
-        """Finish or take back what somebody else began; raises what is wrong with it."""
-        try:
-            journal = self._folder.read_journal(of_anybody=True)
-            self._folder.find_elsewhere()
-        except JournalUnreadable as error:
-            raise OperationForeign(
-                f"The journal cannot be read ({error}).", action="It can only be discarded. Nothing was changed."
-            ) from error
-        return "".join(self._recover(journal)) or "Nothing was left to do."
-
-    def discard(self) -> None:
-        """Move everything that was staged to the trash; the files of the story stay as they are."""
-        self._folder.discard(Path(self._places.folder(TRASH)))
-
-    def _recover(self, journal: Journal | None) -> list[str]:
-        self._is_recovering = True
-        if journal is None or is_there(self._log.path(self.id)):
-            self._dispose(journal, is_logged=True)  # never begun, or over: only the tidying was interrupted
-            return []
-        what = f"the interrupted {journal['kind']} of {journal['chat']}"
-        if self._publisher.is_lost(journal["changes"][journal["commit"]]):
-            self._dispose(journal, is_logged=False)
-            return [f"Dropped {what}: what it made is not there any more."]
-        return [f"Took back {what}." if self._settle(journal) is None else f"Finished {what}."]
-
-    def _dispose(self, journal: Journal | None, *, is_logged: bool) -> None:
-        """Remove what was staged; what somebody else may still want goes to the trash.
-
-        That is everything of a foreign operation, and after a crash a save that came out of an exchange of ours.
-        """
-        if self._is_foreign:
-            self.discard()
-            return
-        for change in journal["changes"] if journal and self._is_recovering else ():
-            self._publisher.keep_aside(change)
-        self._folder.remove(is_logged=is_logged)
+@contextmanager
+def _disk_failures() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise left_over(error) from error
 
 
 _NOT_OURS = (OperationForeign, PathOutside, LinkOutside, FormatNewer)
-
-
-@dataclass(frozen=True, slots=True)
-class Unfinished:
-    """An operation that is running, or was interrupted."""
-
-    id: str
-    code: str = ""
-    """Why it is not finished by itself: the code of a finding; empty when the next operation sees to it."""
-    details: str = ""
-    journal: Journal | None = None
-
-    @property
-    def path(self) -> str:
-        """Where it is staged."""
-        return f"{STAGING}/{self.id}"
-
-    @property
-    def paths(self) -> frozenset[str]:
-        """The files that it makes or takes away."""
-        changes = self.journal["changes"] if self.journal else ()
-        return frozenset(change["path"] for change in changes if change["do"] != "edit")
-
-
-_KEPT = ("do", "path", "role", "edits", "inverse", "content", "item")
-
-
-def _kept(change: dict[str, Any]) -> dict[str, Any]:
-    """Return what the log keeps of a change: what takes it back, not where it was staged."""
-    kept = {key: change[key] for key in _KEPT if key in change}
-    if change["do"] == "edit":
-        kept.pop("content", None)
-    return kept

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
+from litestar.types import ASGIApp
 
 from forklore.app.extension import renew_code
 from forklore.app.open import open_workspace, user_state
@@ -93,10 +94,7 @@ def serve(
         only_one(list(roots))  # a password opens one workspace
     listening = _listen(host, port)
     port = listening.getsockname()[1]
-    known = _LOOPBACK | {host.lower(), *(name.lower() for name in names)}
-    if to_network:
-        known |= {socket.gethostname().lower(), f"{socket.gethostname().lower()}.local"}
-    house = House(port, frozenset(known), open_to_network=to_network, origins=frozenset(origins))
+    house = House(port, _names_of(host, names), open_to_network=to_network, origins=frozenset(origins))
     state = user_state()
     for root in roots:
         _tidy_up(root)
@@ -113,11 +111,24 @@ def serve(
 
     access.on_login = lambda root: on_login(link(root))
     on_ready(Serving(address, tuple((root, link(root)) for root in roots), to_network))
+    config = _config(application(house, access, service, poll=poll))
+    asyncio.run(_Server(config, service, patience).serve([listening]))
+
+
+def _names_of(host: str, names: Sequence[str]) -> frozenset[str]:
+    """Return every name that the service answers to."""
+    known = _LOOPBACK | {host.lower(), *(name.lower() for name in names)}
+    if not is_loopback(host):
+        known |= {socket.gethostname().lower(), f"{socket.gethostname().lower()}.local"}
+    return frozenset(known)
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
     log_on_stderr(logging.WARNING, "%(message)s")
     logging.getLogger("watchdog").setLevel(logging.ERROR)  # it warns of every folder that is watched no more
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # it warns of every request that is not HTTP
-    config = uvicorn.Config(
-        application(house, access, service, poll=poll),
+    return uvicorn.Config(
+        app,
         http=Connection,
         backlog=BACKLOG,
         proxy_headers=False,  # who asks is who is connected, whatever a header says
@@ -129,7 +140,6 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=_LAST_SECONDS,
     )
-    asyncio.run(_Server(config, service, patience).serve([listening]))
 
 
 class _Server(uvicorn.Server):

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forklore.app.open import user_state
-from forklore.disk.operation_folder import FOLDER
 from forklore.disk.places import Places, is_link
 from forklore.disk.workspace import Workspace
+from forklore.model.stored import FOLDER
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
