@@ -286,7 +286,7 @@ def open_with(root: Path, disk: Disk | None = None, *, first_id: int = 1) -> For
         now_ms=lambda: stories.FIRST_MOMENT,
         timestamp=lambda: "2026-11-15T18:36:13.520Z",
         new_id=ids,
-        new_operation_id=ids,
+        new_operation_id=lambda _number: ids(),
         cache=lambda: None,
     )
     return Forklore(root, Settings(), outside, disk=disk or HastyDisk())

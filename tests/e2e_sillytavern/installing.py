@@ -55,9 +55,11 @@ def install() -> None:
 
 
 def install_browser() -> None:
-    """Install Chromium where there is none."""
+    """Install Chromium where there is none, and the clock that can be set wrong."""
     if browser() is None:
-        _install_browser()
+        _install_from_debian("chromium", "Install Chromium, or name it in the environment variable CHROMIUM.")
+    if shutil.which("faketime") is None:
+        _install_from_debian("faketime", "Install faketime, with which a test sets the clock back.")
 
 
 @contextmanager
@@ -86,12 +88,12 @@ def _npm(*arguments: str, folder: Path) -> None:
     subprocess.run(["npm", *arguments, "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder, check=True)
 
 
-def _install_browser() -> None:
+def _install_from_debian(package: str, otherwise: str) -> None:
     if shutil.which("apt-get") is None:
-        sys.exit("Install Chromium, or name it in the environment variable CHROMIUM.")
+        sys.exit(otherwise)
     root = [] if os.geteuid() == 0 else ["sudo"]
     subprocess.run([*root, "apt-get", "update", "-qq"], check=True)
-    subprocess.run([*root, "apt-get", "install", "-y", "-qq", "chromium"], check=True)
+    subprocess.run([*root, "apt-get", "install", "-y", "-qq", package], check=True)
 
 
 if __name__ == "__main__":

@@ -447,8 +447,11 @@ def test_log_lists_the_newest_operation_first(quay: Path) -> None:
 
     rows = document.json["operations"]
     assert [row["kind"] for row in rows] == ["undo", "branch", "checkpoint"]
-    assert rows[0].pop("undoes") == rows[1]["id"]
-    assert all(set(row) == {"id", "kind", "chat", "when", "undone"} for row in rows)
+    assert [row["undoes"] for row in rows] == [rows[1]["id"], None, None]
+    assert [row["number"] for row in rows] == [3, 2, 1]
+    assert [row["follows"] for row in rows] == [rows[1]["id"], rows[2]["id"], None]
+    names = {"id", "number", "follows", "request", "kind", "chat", "when", "undone", "undoes"}
+    assert all(set(row) == names for row in rows)
     assert [row["undone"] for row in rows] == [False, True, False]
     assert words.out.splitlines()[0].endswith(f"of {rows[1]['id']}")
     assert words.out.splitlines()[1].endswith("Branch #1  undone")

@@ -21,7 +21,7 @@ def apply_alone(make_plan: MakePlan, means: Means, *, what: str = "operation") -
         plan, files = make_plan()
         try:
             means.progress.go_on()
-            with means.transactions.begin(means.new_operation_id()) as run:
+            with means.begin() as run:
                 return run.apply(plan, when=means.timestamp(), sources=files)
         finally:
             for file in files.values():

@@ -81,7 +81,7 @@ def fork(request: ForkRequest, means: Means) -> ForkMade:
             means.transactions.recover()
             with (
                 reading(means.workspace, request.chat, with_book=False) as read,
-                means.transactions.begin(means.new_operation_id(), _written(read, means)) as run,
+                means.begin(_written(read, means)) as run,
             ):
                 _stage_clone_ahead(run, request, means, read)
                 point = _fork_point(request, means, read)

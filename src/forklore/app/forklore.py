@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,6 +104,7 @@ class Forklore:
         progress: Progress | None = None,
         disk: Disk | None = None,
         exact_addresses: bool = False,
+        request: str | None = None,
     ) -> None:
         """Work on the user folder *root*; use ``forklore.open`` to find it and wire everything."""
         self.root = root
@@ -116,6 +117,7 @@ class Forklore:
             settings=settings,
             policy=policy or settings.policy,
             progress=progress or Silent(),
+            request=request,
             **{field.name: getattr(outside, field.name) for field in fields(outside)},
         )
 
@@ -453,18 +455,20 @@ class Forklore:
 
     # --- the log --------------------------------------------------------------------------------------------------
 
-    def log(self) -> LogShown:
-        """Return every operation, newest first."""
+    def log(self, *, request: str | None = None) -> LogShown:
+        """Return every operation, newest first; with *request*, those that it asked for."""
         entries = list(self._transactions.log.entries())
         operations = tuple(entry for entry in entries if isinstance(entry, Operation))
+        shown = tuple(each for each in operations if request in (None, each.turn.request))
         from forklore.app.folder import log_findings
 
         findings = log_findings([entry for entry in entries if isinstance(entry, Unread)])
-        return LogShown(operations, undone_ids(list(operations)), tuple(findings))
+        return LogShown(shown, undone_ids(operations), tuple(findings))
 
-    def newest_operations(self) -> Iterator[Operation]:
-        """Yield the operations, newest first, each read when it is asked for."""
-        return iter(self._transactions.log)
+    def new_operations(self, known: frozenset[str]) -> tuple[frozenset[str], list[Operation]]:
+        """Return the ids of all operations, and those operations that are not *known*, the first one first."""
+        ids = self._transactions.log.ids()
+        return ids, self._transactions.log.some(ids - known)
 
     def undo(self, operation: str | None = None, *, leave_parent: bool = False) -> Undone:
         """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it.
@@ -556,6 +560,13 @@ def _to_undo(wanted: str | None, operations: list[Operation]) -> Operation:
                 return operation
         raise OperationNotFound("There is nothing to undo.", action="Nothing was changed.")
     fits = [operation for operation in operations if operation.id == wanted]
+    fits = fits or [operation for operation in operations if str(operation.turn.number) == wanted]
+    if len(fits) > 1:
+        raise BadRequest(
+            f"There are {len(fits)} operations with the number {wanted}:",
+            action="Give the whole id of the operation.",
+            choices=[operation.id for operation in fits],
+        )
     if not fits:
         raise OperationNotFound(f"There is no operation {wanted!r}.")
     if fits[0].id in undone:

@@ -17,6 +17,7 @@ from forklore.disk.places import Places
 from forklore.disk.state import State
 from forklore.disk.workspace import WorkspaceNotFound, find_workspaces, only_one
 from forklore.errors import BadRequest
+from forklore.model.stored import is_operation_id, operation_id
 from forklore.version import VERSION
 
 _USUAL_PLACES = (
@@ -39,12 +40,16 @@ def open_workspace(
     progress: Progress | None = None,
     disk: Disk | None = None,
     exact_addresses: bool = False,
+    request: str | None = None,
 ) -> Forklore:
     """Open a SillyTavern folder (user, ``data`` or whole); nothing in it is changed.
 
     With *exact_addresses* a text that looks like a chat's address means that chat alone, never a longer one.
+    *request* is what you call what you are about to ask for: ``log`` tells what became of it.
     Without *path* the environment's ``FORKLORE_DATA`` and then the usual places are tried.
     """
+    if request is not None and not is_operation_id(request):
+        raise BadRequest("A request is named by at most 100 letters, digits, dots, hyphens and underscores.")
     root = only_one(find_roots(path, user=user))
     settings = read_settings(Places(root))
     chosen = None
@@ -53,7 +58,14 @@ def open_workspace(
             raise BadRequest(f"There is no policy {policy!r}; there are standard and strict.")
         chosen = Policy(policy == "strict", settings.policy.overrides)
     return Forklore(
-        root, settings, _outside(), policy=chosen, progress=progress, disk=disk, exact_addresses=exact_addresses
+        root,
+        settings,
+        _outside(),
+        policy=chosen,
+        progress=progress,
+        disk=disk,
+        exact_addresses=exact_addresses,
+        request=request,
     )
 
 
@@ -89,9 +101,8 @@ def _new_id() -> str:
     return str(uuid.uuid4())
 
 
-def _new_operation_id() -> str:
-    """Return an id that sorts by time, to the microsecond, and differs between machines."""
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}-{os.urandom(2).hex()}"
+def _new_operation_id(number: int) -> str:
+    return operation_id(number, os.urandom(4).hex())
 
 
 def state_folder() -> Path:

@@ -196,6 +196,12 @@ class QueueShown:
         }
 
 
+def operation_told(operation: Operation, **more: Any) -> dict[str, Any]:
+    """Return what everybody is told of an operation."""
+    facts = {"kind": operation.kind, "chat": operation.chat, "when": operation.when}
+    return {"id": operation.id, **operation.turn.to_json(), **facts, **more, "undoes": operation.undoes}
+
+
 @dataclass(frozen=True, slots=True)
 class LogShown:
     """The operations of a workspace, newest first."""
@@ -206,13 +212,9 @@ class LogShown:
     """What the log has besides: files that are no operations, or that lead out of the folder."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the log as the contract shows it; an undo also names the operation that it undoes."""
+        """Return the log as the contract shows it."""
         return {
-            "operations": [
-                {"id": o.id, "kind": o.kind, "chat": o.chat, "when": o.when, "undone": o.id in self.undone}
-                | ({"undoes": o.undoes} if o.undoes else {})
-                for o in self.operations
-            ],
+            "operations": [operation_told(each, undone=each.id in self.undone) for each in self.operations],
             "findings": [located.to_json() for located in self.findings],
         }
 

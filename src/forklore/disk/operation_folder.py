@@ -30,6 +30,7 @@ from forklore.log.changes import (
     object_of,
     text_of,
 )
+from forklore.log.operations import Turn
 from forklore.model.stored import STAGING, hidden_name, is_hidden_name
 
 _JOURNAL = "journal.json"
@@ -188,6 +189,7 @@ class OperationFolder:
         journal: Journal = {
             "format": FORMAT,
             "id": self.id,
+            **Turn.from_json(stored).to_json(),
             "kind": text_of(stored.get("kind"), "the kind"),
             "chat": text_of(stored.get("chat"), "the chat"),
             "when": text_of(stored.get("when"), "the time"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,8 +13,8 @@ from forklore.disk.places import Places
 from forklore.disk.state import refuse_newer
 from forklore.errors import ForkloreError, Kind
 from forklore.log.changes import Unreadable
-from forklore.log.operations import FORMAT, Operation
-from forklore.model.stored import OPERATIONS, is_operation_id
+from forklore.log.operations import FORMAT, Operation, Turn
+from forklore.model.stored import HIGHEST, OPERATIONS, is_operation_id, number_in
 
 _SUFFIX = ".json"
 _LARGEST = 16 << 20  # more than the largest header of a chat that an edit has replaced
@@ -48,7 +48,7 @@ class OperationLog:
 
     def __iter__(self) -> Iterator[Operation]:
         """Yield the operations, newest first; a file that is no operation is passed over."""
-        return (entry for entry in self.entries() if isinstance(entry, Operation))
+        return _operations(self.entries())
 
     def unread(self) -> list[Unread]:
         """Return the files that are no operations; half-synchronised ones may be whole the next time."""
@@ -62,15 +62,46 @@ class OperationLog:
                 raise file.fault
 
     def entries(self) -> Iterator[Operation | Unread]:
-        """Yield every file of the log, newest first: the operation in it, or why there is none."""
+        """Yield every file of the log, newest operation first: the operation in it, or why there is none."""
         try:
-            names = sorted(os.listdir(self._places.folder(OPERATIONS)), reverse=True)
-        except (FileNotFoundError, NotADirectoryError):
-            return
+            names = self._names()
         except ForkloreError as error:
             yield Unread(OPERATIONS, error)
             return
-        yield from (self._read(name) for name in names if name.endswith(_SUFFIX))
+        found = [self._read(name) for name in names]
+        yield from (entry for entry in found if isinstance(entry, Unread))
+        yield from sorted(_operations(found), key=lambda each: each.order, reverse=True)
+
+    def ids(self) -> frozenset[str]:
+        """Return the ids of all operations, as the names of their files tell."""
+        try:
+            return frozenset(name.removesuffix(_SUFFIX) for name in self._names())
+        except ForkloreError:
+            return frozenset()
+
+    def some(self, ids: Collection[str]) -> list[Operation]:
+        """Return these operations, the first one first; what is no operation is passed over."""
+        found = [self._read(f"{each}{_SUFFIX}") for each in ids]
+        return sorted(_operations(found), key=lambda each: each.order)
+
+    def next_turn(self, request: str | None = None) -> Turn:
+        """Return the turn of whoever begins now: after the latest, which is seldom looked into to tell its number."""
+        latest = max(map(self._order, self.ids()), default=(0, None))
+        return Turn(min(latest[0], HIGHEST - 1) + 1, latest[1], request)
+
+    def _order(self, operation_id: str) -> tuple[int, str]:
+        number = number_in(operation_id)
+        if number is None:
+            found = self.some([operation_id])
+            number = found[0].turn.number if found else 0
+        return number, operation_id
+
+    def _names(self) -> list[str]:
+        try:
+            names = os.listdir(self._places.folder(OPERATIONS))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return sorted(name for name in names if name.endswith(_SUFFIX))
 
     def _read(self, name: str) -> Operation | Unread:
         path = f"{OPERATIONS}/{name}"
@@ -85,7 +116,13 @@ class OperationLog:
             return _unreadable(path, getattr(error, "strerror", None) or str(error))
         if f"{operation.id}{_SUFFIX}" != name:
             return _unreadable(path, "it has the id of another operation")
+        if number_in(operation.id) not in (None, operation.turn.number):
+            return _unreadable(path, "it has the number of another operation")
         return operation
+
+
+def _operations(entries: Iterable[Operation | Unread]) -> Iterator[Operation]:
+    return (entry for entry in entries if isinstance(entry, Operation))
 
 
 def _unreadable(path: str, reason: str) -> Unread:

@@ -32,7 +32,7 @@ from forklore.disk.state import State
 from forklore.disk.workspace import Workspace
 from forklore.errors import ForkloreError
 from forklore.formats.json_text import NotJson
-from forklore.log.operations import Operation
+from forklore.log.operations import Operation, Turn
 from forklore.log.telling import tell
 from forklore.model.plan import Change, EditFile, Fingerprint, LineEdit, Plan
 from forklore.model.stored import TRASH
@@ -72,6 +72,7 @@ class Run:
         self,
         site: Site,
         operation_id: str,
+        turn: Turn | None = None,
         progress: Callable[[int], None] | None = None,
         *,
         is_foreign: bool = False,
@@ -89,6 +90,7 @@ class Run:
         self._preparation = Preparation(self._folder, self._publisher, disk, progress)
         self._is_over = self._is_recovering = False
         self.id = operation_id
+        self._turn = turn or Turn()
         self.working_on = ""
 
     # --- applying -------------------------------------------------------------------------------------------------
@@ -141,6 +143,7 @@ class Run:
         return {
             "format": FORMAT,
             "id": self.id,
+            **self._turn.to_json(),
             "kind": plan.kind,
             "chat": plan.chat,
             "when": when,
@@ -211,6 +214,7 @@ class Run:
             undoes=journal["undoes"],
             pending=tuple(pending),
             notes=journal["notes"],
+            turn=Turn.from_json(journal),
         )
         try:
             self._folder.write_log(self._log.path(self.id), operation.to_json())

@@ -46,9 +46,15 @@ class Transactions:
     # --- applying -------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def begin(self, operation_id: str, progress: Callable[[int], None] | None = None) -> Iterator[Run]:
-        """Begin an operation; leaving the block without having applied a plan leaves no trace of it."""
-        run = Run(self._site, operation_id, progress)
+    def begin(
+        self, new_id: Callable[[int], str], request: str | None, progress: Callable[[int], None] | None = None
+    ) -> Iterator[Run]:
+        """Begin an operation; leaving the block without having applied a plan leaves no trace of it.
+
+        *new_id* makes an id for its number; *request* is what whoever asked calls the request.
+        """
+        turn = self.log.next_turn(request)
+        run = Run(self._site, new_id(turn.number), turn, progress)
         try:
             yield run
         finally:

@@ -1,14 +1,46 @@
-"""Operations: what was done, and what takes it back."""
+"""Operations: what was done, in which order, and what takes it back.
+
+The order is that of their numbers, not of the clock, which may be wrong or another machine's.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
-from forklore.log.changes import Unreadable, change_of, list_of, notes_of, object_of, text_of
-from forklore.model.stored import is_operation_id, outside
+from forklore.log.changes import Unreadable, change_of, list_of, notes_of, number_of, object_of, text_of
+from forklore.model.stored import HIGHEST, is_operation_id, outside
 
 FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """An operation's place among the others, and who asked for it."""
+
+    number: int = 0
+    """One more than the highest that was seen when it began; 0 for the operations of before there were numbers."""
+    follows: str | None = None
+    """The operation that was the latest then."""
+    request: str | None = None
+    """What whoever asked for it calls the request."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the turn as journal and log have it."""
+        return {"number": self.number or None, "follows": self.follows, "request": self.request}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Turn:
+        """Return the turn that ``to_json`` wrote; operations of before there were numbers have none of it."""
+        number, follows, request = (stored.get(key) for key in ("number", "follows", "request"))
+        if number is not None and not 0 < number_of(number, "the number") <= HIGHEST:
+            raise Unreadable("no operation has such a number")
+        for each in (follows, request):
+            if each is not None and not is_operation_id(text_of(each, "what it follows, or who asked for it")):
+                raise Unreadable("it follows no operation, or nobody asked for it")
+        return cls(number or 0, follows, request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +56,12 @@ class Operation:
     pending: tuple[str, ...] = ()
     """What could not be written any more after the operation was committed."""
     notes: dict[str, Any] = field(default_factory=dict)
+    turn: Turn = Turn()
+
+    @property
+    def order(self) -> tuple[int, str]:
+        """What operations are sorted by: where two machines have given one number twice, the id decides."""
+        return self.turn.number, self.id
 
     def with_pending(self, what: str) -> Operation:
         """Return the operation with one more thing that could not be written."""
@@ -34,6 +72,7 @@ class Operation:
         return {
             "format": FORMAT,
             "id": self.id,
+            **self.turn.to_json(),
             "kind": self.kind,
             "chat": self.chat,
             "when": self.when,
@@ -63,13 +102,30 @@ class Operation:
             undoes=None if undoes is None else text_of(undoes, "what it undoes"),
             pending=tuple(list_of(value.get("pending", []), lambda each: text_of(each, "what is pending"))),
             notes=notes_of(value.get("notes", {})),
+            turn=Turn.from_json(value),
         )
 
 
-def undone_ids(operations: list[Operation]) -> frozenset[str]:
+def undone_ids(operations: Iterable[Operation]) -> frozenset[str]:
     """Return the ids of the operations that are undone now; an undo that was itself undone does not count."""
+    undoes = {operation.id: operation.undoes for operation in operations if operation.undoes is not None}
+    depth = _depths(undoes)
     undone: set[str] = set()
-    for operation in operations:  # newest first: a later undo is known before what it undoes
-        if operation.undoes is not None and operation.id not in undone:
-            undone.add(operation.undoes)
+    # An undo of an undo counts before what it undoes, whatever order the clock has given them.
+    for undo in sorted(undoes, key=lambda each: depth[each], reverse=True):
+        if undo not in undone:
+            undone.add(undoes[undo])
     return frozenset(undone)
+
+
+def _depths(undoes: Mapping[str, str]) -> dict[str, int]:
+    """Return of each undo how many undos it undoes in a row; a stranger's log may go round in circles."""
+    depth: dict[str, int] = {}
+    for undo in undoes:
+        row: dict[str, None] = {}  # in order, and quick to look in
+        last = undo
+        while last in undoes and last not in depth and last not in row:
+            row[last] = None
+            last = undoes[last]
+        depth.update(zip(reversed(row), count(depth.get(last, 0) + 1), strict=False))
+    return depth

@@ -23,6 +23,10 @@ _DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³
 _NO_NAME = re.compile("[\ud800-\udc7f\udd00-\udfff]").search  # the rest of the surrogates stand for single bytes
 _STAGED = re.compile(r"[0-9]{1,6}").fullmatch
 _OPERATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}").fullmatch
+_NUMBERED = re.compile(r"([1-9][0-9]{0,14})-[0-9a-f]{8}").fullmatch
+_BEFORE_NUMBERS = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9]{6}-[0-9a-f]{4}").fullmatch  # the moment it was made
+HIGHEST = 10**15 - 1
+"""The highest number that an operation can have."""
 _SUFFIXES = {"chats": ".jsonl", "group chats": ".jsonl", "groups": ".json", "worlds": ".json"}
 _DEEPEST = {"chats": 3}  # chats/<character>/<chat>.jsonl; everything else lies in its folder
 
@@ -42,6 +46,19 @@ def is_plain_name(name: str) -> bool:
 def is_operation_id(name: str) -> bool:
     """Whether an operation can have this id: it becomes the name of files, and part of commands that people copy."""
     return _OPERATION(name) is not None and is_plain_name(name)
+
+
+def operation_id(number: int, chance: str) -> str:
+    """Return the id of the operation with a *number*: short enough to type, and another one on every machine."""
+    return f"{number}-{chance}"
+
+
+def number_in(operation: str) -> int | None:
+    """Return the number that an id tells: 0 for one of before there were numbers, None for one that tells nothing."""
+    if _BEFORE_NUMBERS(operation):
+        return 0
+    numbered = _NUMBERED(operation)
+    return int(numbered[1]) if numbered else None
 
 
 def relative_path(stored: object) -> str:
@@ -118,6 +135,7 @@ def outside(stored: object) -> PathOutside:
 
 __all__ = [
     "FOLDER",
+    "HIGHEST",
     "OPERATIONS",
     "SETTINGS",
     "STAGING",
@@ -128,6 +146,8 @@ __all__ = [
     "is_hidden_name",
     "is_operation_id",
     "is_plain_name",
+    "number_in",
+    "operation_id",
     "outside",
     "relative_path",
     "staged_path",

@@ -21,6 +21,10 @@ TheService = NamedDependency[Service]
 
 Chat = Annotated[str, QueryParameter(description="An address, a chat's name, or a part that only one chat has.")]
 At = Annotated[int | None, QueryParameter(description="Message number, from 0; without it the last message.")]
+RequestId = Annotated[
+    str | None,
+    QueryParameter(name="request", description="The job's name that was sent along when the operation was asked for."),
+]
 Wait = Annotated[
     float | bool | None,
     Meta(description="Seconds to wait for an idle queue and a free workspace; true for as long as it takes."),
@@ -336,9 +340,9 @@ class CancellationWanted(Struct, forbid_unknown_fields=True):
 
 
 @get("/log", responses=RESPONSES, summary="The log")
-async def log(request: Asked, service: TheService) -> Json:
-    """Return every operation, newest first."""
-    return await service.look(request, lambda forklore: forklore.log())
+async def log(request: Asked, service: TheService, asked_by: RequestId = None) -> Json:
+    """Return every operation, newest first; or what became of one request."""
+    return await service.look(request, lambda forklore: forklore.log(request=asked_by))
 
 
 @post("/undo", status_code=200, responses=RESPONSES, summary="Undo an operation")

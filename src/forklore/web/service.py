@@ -6,7 +6,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +13,7 @@ from anyio import CapacityLimiter, to_thread
 
 from forklore.app.open import open_workspace
 from forklore.app.progress import Progress, Silent
+from forklore.app.results import operation_told
 from forklore.web.access import Holder, LoginNeeded, OwnPageNeeded
 from forklore.web.events import Events
 from forklore.web.jobs import MOST_JOBS, Job, Jobs, Together
@@ -45,8 +45,8 @@ class Service:
         self._verifications: Together[dict[str, Any]] = Together(_ASKED_TOGETHER_SECONDS)
         self._verified: dict[tuple[Path, str], dict[str, Any]] = {}
         self._asked = time.monotonic()
-        self._newest: dict[Path, str] = {}
-        self._newest_lock = threading.Lock()
+        self._known: dict[Path, frozenset[str]] = {}
+        self._known_lock = threading.Lock()
         self._readers: CapacityLimiter | None = None
         self._writers: CapacityLimiter | None = None
 
@@ -90,7 +90,7 @@ class Service:
         root = holder.root
 
         def work() -> dict[str, Any]:
-            forklore = _opened(root, job)
+            forklore = _opened(root, job, name)
             if tell:
                 self.tell_operations(root, forklore, first=True)
             try:
@@ -125,22 +125,18 @@ class Service:
 
     def tell_operations(self, root: Path, forklore: Forklore, *, first: bool = False) -> None:
         """Tell of the operations that nobody was told of yet; what was there at *first* is no news."""
-        with self._newest_lock:
-            newest = self._newest.get(root)
-            if first and newest is not None:
+        with self._known_lock:
+            known = self._known.get(root)
+            if first and known is not None:
                 return
-            new = list(
-                takewhile(lambda operation: newest is None or operation.id > newest, forklore.newest_operations())
-            )
-            self._newest[root] = new[0].id if new else newest or ""
+            self._known[root], new = forklore.new_operations(known or frozenset())
         if not first:
-            for operation in reversed(new):
-                told = {"id": operation.id, "kind": operation.kind, "chat": operation.chat, "when": operation.when}
-                self.events.publish(root, "operation", told)
+            for operation in new:
+                self.events.publish(root, "operation", operation_told(operation))
 
     def tell_new_operations(self, root: Path) -> None:
         """Tell of what somebody else did in the workspace."""
-        self.tell_operations(root, _opened(root), first=root not in self._newest)
+        self.tell_operations(root, _opened(root), first=root not in self._known)
 
     def stop(self) -> None:
         """End what waits, finish what is being written, and let every stream end."""
@@ -183,9 +179,9 @@ async def _cancel_when_gone(request: Request[Any, Any, Any], job: Job) -> None:
     job.is_cancelled.set()
 
 
-def _opened(root: Path, progress: Progress | None = None) -> Forklore:
+def _opened(root: Path, progress: Progress | None = None, request: str | None = None) -> Forklore:
     """Open a workspace; who asks by an address means that chat and no other, also when it is gone."""
-    return open_workspace(root, progress=progress or Silent(), exact_addresses=True)
+    return open_workspace(root, progress=progress or Silent(), exact_addresses=True, request=request)
 
 
 def _verify(root: Path, chat: str) -> dict[str, Any]:

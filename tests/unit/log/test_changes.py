@@ -36,6 +36,9 @@ LINK = {
 OPERATION = {
     "format": 1,
     "id": ID,
+    "number": 7,
+    "follows": "6-0badcafe",
+    "request": "a-request-of-somebody",
     "kind": "checkpoint",
     "chat": "Mira/Fork",
     "when": "2026-05-06T07:08:09.000Z",
@@ -104,7 +107,10 @@ def test_a_path_that_leads_out_is_told_as_such(change: dict[str, Any], key: str,
         journalled_change_of({**change, key: value}, ID)
 
 
-@pytest.mark.parametrize("key", [key for key in OPERATION if key not in ("format", "undoes", "pending", "notes")])
+OPTIONAL = ("format", "number", "follows", "request", "undoes", "pending", "notes")
+
+
+@pytest.mark.parametrize("key", [key for key in OPERATION if key not in OPTIONAL])
 def test_an_operation_without_a_part_is_none(key: str) -> None:
     with pytest.raises(Unreadable):
         Operation.from_json({name: value for name, value in OPERATION.items() if name != key})

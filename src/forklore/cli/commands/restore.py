@@ -8,7 +8,7 @@ from forklore.cli import render
 from forklore.cli.command import Answer, Invocation, command
 
 
-@command(examples=("forklore restore 20251102-191408-123456-a1b2/0-Maren.jsonl", "forklore restore 0-Maren"))
+@command(examples=("forklore restore 12-5ca1ab1e/0-Maren.jsonl", "forklore restore 0-Maren"))
 @click.argument("item", metavar="ITEM")
 def restore(invocation: Invocation, item: str) -> Answer:
     """Put a file back from the trash.

@@ -9,7 +9,7 @@ from forklore.cli.command import Answer, Invocation, command
 from forklore.cli.options import leave_parent_option
 
 
-@command(examples=("forklore undo", "forklore undo 20251102-191408-123456-a1b2"))
+@command(examples=("forklore undo", "forklore undo 12-5ca1ab1e"))
 @click.argument("operation", metavar="[OPERATION]", required=False)
 @leave_parent_option
 def undo(invocation: Invocation, operation: str | None, *, leave_parent: bool) -> Answer:
