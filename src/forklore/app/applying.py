@@ -8,10 +8,27 @@ from forklore.app.means import Means
 from forklore.disk.files import OpenFile
 from forklore.disk.lock import workspace_lock
 from forklore.disk.run import Applied
-from forklore.model.plan import Plan
+from forklore.disk.staging import prepare_edit
+from forklore.disk.workspace import Workspace
+from forklore.errors import ForkloreError
+from forklore.formats.json_text import NotJson
+from forklore.model.plan import EditFile, Plan
 
 MakePlan = Callable[[], tuple[Plan, dict[str, OpenFile]]]
 """Reads, checks and plans; the files it was made from come with the plan, still open."""
+
+
+def would_change(plan: Plan, workspace: Workspace) -> bool:
+    """Whether anything would be different after a plan: an edit may find everything as it should be already."""
+    return any(not isinstance(change, EditFile) or _edits(change, workspace) for change in plan.changes)
+
+
+def _edits(change: EditFile, workspace: Workspace) -> bool:
+    try:
+        with OpenFile(workspace.file(change.path)) as file:
+            return prepare_edit(change, file) is not None
+    except (OSError, ForkloreError, NotJson, IndexError, ValueError):
+        return False
 
 
 def apply_alone(make_plan: MakePlan, means: Means, *, what: str = "operation") -> Applied:

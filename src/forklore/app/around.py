@@ -9,7 +9,6 @@ from typing import Any
 from forklore.app.means import Means
 from forklore.app.sharing import shared_books
 from forklore.channels.identity import KEY as IDENTITY_KEY
-from forklore.channels.identity import mark_of
 from forklore.disk.files import OpenFile
 from forklore.disk.scan import scan_chats
 from forklore.errors import ForkloreError
@@ -19,7 +18,7 @@ from forklore.log.operations import Operation, undone_ids
 from forklore.model import names
 from forklore.model.address import ChatAddress, place_of
 from forklore.model.copies import originals_first, signs_of_a_copy
-from forklore.model.timeline import ChatFacts, Link, Story, Timeline, grow_stories
+from forklore.model.timeline import ChatFacts, Link, Story, Timeline, grow_stories, mark_of
 from forklore.planning.deleting import stale_map_entries
 
 _CLOCKS_DIFFER = 5.0  # seconds: a disk may keep its own time, and FAT keeps every second one only

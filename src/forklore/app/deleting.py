@@ -35,9 +35,8 @@ from forklore.planning.deleting import (
     plan_cleanup,
     plan_delete,
     stale_map_entries,
-    when_sent,
 )
-from forklore.planning.undo import is_book
+from forklore.planning.undo import is_book, when_sent
 
 _SETTINGS = "settings.json"
 _DAY = 24 * 60 * 60
@@ -159,7 +158,11 @@ def _parent_edit(address: ChatAddress, means: Means) -> tuple[EditFile | None, d
     with suppress(OSError, ForkloreError, ChatDamaged), OpenFile(means.workspace.file(path)) as file:
         links = links_to(address.name, path, file, list(means.transactions.log), means.workspace)
         edits = link_removals(file.chat, address.name, links)
-        return (EditFile(path, edits, role="link"), when_sent(file.chat, edits)) if edits else (None, {})
+        return (
+            (EditFile(path, edits, role="link"), when_sent(file.chat, [each.line for each in edits]))
+            if edits
+            else (None, {})
+        )
     return None, {}
 
 

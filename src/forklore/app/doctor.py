@@ -14,6 +14,7 @@ from forklore.app.progress import Cancelled
 from forklore.app.repairing import make_repair
 from forklore.disk.lock import workspace_lock
 from forklore.errors import BadRequest, ForkloreError
+from forklore.log.operations import Operation
 from forklore.model.address import ChatAddress
 from forklore.model.finding import Located
 from forklore.model.plan import Plan
@@ -125,7 +126,7 @@ def _repaired(located: Located, name: str, means: Means, around: Around) -> str 
     if address is None:
         return None
     try:
-        return make_repair(address, located.finding.code, name, means, around=around, only_first=True).id
+        made = make_repair(address, located.finding.code, name, means, around=around, only_first=True)
     except Cancelled:
         raise
     except (BadRequest, FileNotFoundError):
@@ -133,6 +134,14 @@ def _repaired(located: Located, name: str, means: Means, around: Around) -> str 
     except ForkloreError as error:
         means.progress.note(f"{located.where}: {error.message}")
         return None
+    return _done(made, located, means)
+
+
+def _done(made: Operation, located: Located, means: Means) -> str | None:
+    """Return the id of a repair that is wholly made; what is pending of another one is told."""
+    for reason in made.pending:
+        means.progress.note(f"{located.where}: {reason}")
+    return None if made.pending else made.id
 
 
 def _listed(located: Located, means: Means) -> str | None:
@@ -144,7 +153,7 @@ def _listed(located: Located, means: Means) -> str | None:
     notes = {"repair": "list-chat", "code": "GROUP_CHAT_UNLISTED"}
     plan = Plan("repair", str(address), (group_entry(path, name),), commit=0, notes=notes)
     try:
-        return apply_alone(lambda: (plan, {}), means).operation.id
+        return _done(apply_alone(lambda: (plan, {}), means).operation, located, means)
     except Cancelled:
         raise
     except ForkloreError as error:

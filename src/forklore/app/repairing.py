@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from forklore.app.applying import apply_alone
+from forklore.app.applying import apply_alone, would_change
 from forklore.app.around import Around
 from forklore.app.isolating import isolate, share
 from forklore.app.means import Means
@@ -54,7 +54,7 @@ def repair(address: ChatAddress, code: str, name: str, means: Means, *, book: st
         return Repairs(str(address), offered.finding, offered.offered, name, done.operation)
 
     operation = make_repair(address, code, name, means, around=Around(means, book=book))
-    return Repairs(str(address), offered.finding, offered.offered, name, operation.id)
+    return Repairs(str(address), offered.finding, offered.offered, name, operation.id, operation.pending)
 
 
 def make_repair(
@@ -72,9 +72,10 @@ def make_repair(
         with _mending(address, means, around) as (mending, read):
             repairs = _finding(mending.opened, code).repairs[: 1 if only_first else None]
             changes = plan_repair(name, code, mending) if name in repairs else ()
-            if not changes:
-                raise BadRequest(f"There is nothing left to repair about {code}.")
-            return _repair_plan(name, code, mending, changes, read), {}
+            plan = _repair_plan(name, code, mending, changes, read) if changes else None
+            if plan is None or not would_change(plan, means.workspace):
+                raise BadRequest(f"There is nothing left to repair about {code}.", action="Nothing was changed.")
+            return plan, {}
 
     return apply_alone(make_plan, means).operation
 
@@ -82,21 +83,21 @@ def make_repair(
 def _repair_plan(name: str, code: str, mending: Mending, changes: tuple[Change, ...], read: Reading) -> Plan:
     """Return the plan of a repair: everything that was read must still be so when it is made."""
     relatives = [each for each in (mending.parent, *mending.children) if each is not None]
+    # What removes the finding counts: the files that come, then the chat itself; its relatives are told afterwards.
+    files = [change for change in changes if not isinstance(change, EditFile)]
+    own = [change for change in changes if change not in files and change.path in (mending.chat_path, read.book_path)]
+    rest = [change for change in changes if change not in files and change not in own]
     return Plan(
         "repair",
         mending.opened.address,
-        _files_first(changes),
-        commit=0,
+        (*files, *own, *rest),
+        commit=len(files) if own else max(0, len(files) - 1),
         unchanged=(
             *((path, file.fingerprint) for path, file in read.files.items()),
             *((each.path, each.fingerprint) for each in relatives),
         ),
         notes={"repair": name, "code": code},
     )
-
-
-def _files_first(changes: tuple[Change, ...]) -> tuple[Change, ...]:
-    return tuple(sorted(changes, key=lambda change: isinstance(change, EditFile)))
 
 
 def _finding(opened: Opened, code: str) -> Finding:

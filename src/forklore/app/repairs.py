@@ -34,6 +34,8 @@ class Repairs:
     offered: tuple[RepairOffered, ...]
     applied: str | None = None
     operation: str | None = None
+    pending: tuple[str, ...] = ()
+    """What could not be written any more after the finding was gone."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer of ``repair``."""
@@ -43,4 +45,5 @@ class Repairs:
             "repairs": [offer.to_json() for offer in self.offered],
             "applied": self.applied,
             "operation": self.operation,
+            "pending": list(self.pending),
         }

@@ -229,7 +229,7 @@ class Undone:
 
     def to_json(self) -> dict[str, Any]:
         """Return the undo as the contract shows it."""
-        return {"undone": self.undone, "operation": self.operation}
+        return {"undone": self.undone, "operation": self.operation, "pending": list(self.pending)}
 
 
 @dataclass(frozen=True, slots=True)

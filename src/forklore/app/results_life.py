@@ -111,4 +111,4 @@ class Restored:
 
     def to_json(self) -> dict[str, Any]:
         """Return the restored file as the contract shows it."""
-        return {"item": self.item, "path": self.path, "operation": self.operation}
+        return {"item": self.item, "path": self.path, "operation": self.operation, "pending": list(self.pending)}

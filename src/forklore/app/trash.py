@@ -12,7 +12,7 @@ from forklore.app.applying import apply_alone
 from forklore.app.deleting import seconds_of
 from forklore.app.means import Means
 from forklore.app.results_life import Restored, TrashItem, TrashShown
-from forklore.app.undoing import edits_that_fit, in_trash
+from forklore.app.undoing import edits_that_fit, in_trash, seen_in_trash
 from forklore.disk.failures import refusal_of
 from forklore.disk.files import OpenFile
 from forklore.disk.lock import workspace_lock
@@ -21,12 +21,11 @@ from forklore.disk.publishing import NameTaken
 from forklore.disk.scan import scan_chats
 from forklore.disk.workspace import Workspace
 from forklore.errors import BadRequest, ForkloreError, Kind
-from forklore.formats.chat_facts import lorebook_name
-from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.log.operations import Operation
 from forklore.model.address import ChatAddress
 from forklore.model.plan import EditFile, Plan, RestoreFile
 from forklore.model.stored import TRASH
+from forklore.model.timeline import children_of
 from forklore.planning.deleting import plan_restore
 from forklore.planning.undo import inverse_edits
 
@@ -134,13 +133,10 @@ def _restore_plan(item: TrashItem, means: Means) -> Plan:
     address = _address(change["path"], operation)
     if address is None:
         return plan_restore("", files, (), ())
-    if book := _book_of(item, workspace):
+    book, identity = seen_in_trash(item.item, address.name, workspace)
+    if book:
         files += _latest_in_trash(workspace.book_path(book), log, workspace)
-    children = [
-        chat.address
-        for chat in scan_chats(workspace, means.cache())
-        if chat.main_chat == address.name and chat.folder == address.folder
-    ]
+    children = children_of(address.folder, address.name, identity, scan_chats(workspace, means.cache()))
     return plan_restore(str(address), files, list(_what_pointed_to_it(operation, address, workspace)), children)
 
 
@@ -160,13 +156,6 @@ def _address(path: str, operation: Operation) -> ChatAddress | None:
         return address
     top, *folder, _ = path.split("/")
     return ChatAddress("".join(folder) or "." if top == "chats" else "group:", name)
-
-
-def _book_of(item: TrashItem, workspace: Workspace) -> str | None:
-    """Return the lorebook that a chat in the trash names."""
-    with suppress(OSError, ForkloreError, ChatDamaged), OpenFile(workspace.places.item(item.item)) as file:
-        return lorebook_name(file.chat.metadata)
-    return None
 
 
 def _latest_in_trash(path: str, log: list[Operation], workspace: Workspace) -> list[RestoreFile]:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from forklore.app.applying import would_change
 from forklore.disk.disk import is_there
 from forklore.disk.files import OpenFile
 from forklore.disk.referrers import Referrers, referrers
 from forklore.disk.scan import scan_chats
-from forklore.disk.staging import Content, content_is, is_content, prepare_edit
+from forklore.disk.staging import Content, content_is, is_content
 from forklore.disk.workspace import Workspace
+from forklore.errors import ForkloreError
+from forklore.formats.chat_facts import read_header
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_edit import value_text
 from forklore.formats.json_text import NotJson, to_text
 from forklore.log.operations import Operation, undone_ids
 from forklore.model.address import place_of
-from forklore.model.plan import HEADER, EditFile, LineEdit, Plan, Put
-from forklore.model.timeline import ChatFacts
+from forklore.model.plan import HEADER, LineEdit, Plan, Put
+from forklore.model.timeline import ChatFacts, Identity, children_of, means
 from forklore.planning.undo import (
     ISOLATION,
     UndoRefused,
@@ -48,6 +52,8 @@ def undo_plan(
         _refuse_if_built_on(operation, scan_chats(workspace, cache))
         _refuse_if_named(operation, workspace, referrers(workspace, cache), may_be_unknown=not removes)
 
+    children = _children_now(operation, log, workspace, cache)
+
     def edits_of(change: Mapping[str, Any]) -> tuple[LineEdit, ...]:
         if makes_fork and change.get("role") == "link":
             return _link_edits(change, operation, log, workspace)
@@ -61,11 +67,11 @@ def undo_plan(
         [change for change in _changes(operation) if not (leave_parent and change.get("role") in _POINTING)],
         exists=workspace.exists,
         edits_of=edits_of,
-        notes=operation.notes,
+        notes=operation.notes | ({"children": children} if children else {}),
         item_of=lambda change: _item_now(change, log, workspace),
     )
-    if all(isinstance(change, EditFile) for change in plan.changes):
-        _refuse_if_nothing_is_left(plan, workspace)
+    if not would_change(plan, workspace):
+        raise UndoRefused("What the operation changed was changed again since.")
     return plan
 
 
@@ -91,6 +97,25 @@ def _item_now(change: Mapping[str, Any], log: list[Operation], workspace: Worksp
 def in_trash(item: str, workspace: Workspace) -> bool:
     """Whether the trash still has an item."""
     return is_there(workspace.places.item(item))
+
+
+def seen_in_trash(item: str, name: str, workspace: Workspace) -> tuple[str | None, Identity]:
+    """Return the lorebook that a chat in the trash names, and what tells it from others of its *name*."""
+    with suppress(OSError, ForkloreError, ChatDamaged), OpenFile(workspace.places.item(item)) as file:
+        facts = read_header(file.chat.line_bytes(HEADER), name)
+        return facts.lorebook, Identity(facts.timeline, facts.integrity, facts.former_mark)
+    return None, Identity()
+
+
+def _children_now(operation: Operation, log: list[Operation], workspace: Workspace, cache: Path | None) -> list[str]:
+    """Return who calls a chat that comes back its parent: they were there without it, so they need not go first."""
+    children: list[str] = []
+    for change in operation.changes:
+        if change["do"] == "trash" and change["path"].endswith(".jsonl"):
+            name, folder = _stem(change["path"]), operation.chat.partition("/")[0]
+            _, identity = seen_in_trash(_item_now(change, log, workspace), name, workspace)
+            children += children_of(folder, name, identity, scan_chats(workspace, cache))
+    return children
 
 
 def _makes_fork(operation: Operation) -> bool:
@@ -156,11 +181,7 @@ def _refuse_if_moved_since(operation: Operation, log: list[Operation], workspace
 
     So too while a file that has to be changed back is in the trash: it would come back with what is undone now.
     """
-    moved = {
-        change["path"]
-        for change in operation.changes
-        if change["do"] != "edit" and not (change["do"] == "trash" and workspace.exists(change["path"]))
-    }
+    moved = {change["path"] for change in operation.changes if change["do"] != "edit"}
     edited = {change["path"] for change in _changes(operation) if change["do"] == "edit"}
     edited.add(operation.notes.get("needs", ""))  # the lorebook of a chat that was deleted without it
     for later in _effective_since(operation, log):
@@ -173,6 +194,12 @@ def _refuse_if_moved_since(operation: Operation, log: list[Operation], workspace
                     f"{path.rpartition('/')[2]!r} {did} since, with the {later.kind} {later.id}.",
                     action=_undo_first(later),
                 )
+    for change in operation.changes:
+        if change["do"] == "trash" and workspace.exists(change["path"]):
+            raise UndoRefused(
+                f"{change['path']!r} is there already.",
+                action="Rename or delete what stands there, then try again. Nothing was changed.",
+            )
 
 
 def _effective_since(operation: Operation, log: list[Operation]) -> list[Operation]:
@@ -219,11 +246,13 @@ def _refuse_if_built_on(operation: Operation, chats: list[ChatFacts]) -> None:
     folder = place_of(operation.chat.partition("/")[0])
     fork_names = {_stem(path) for path in forks}
     isolated = operation.notes.get("isolated")
+    made = {chat.name: chat for chat in chats if place_of(chat.folder) == folder and chat.name in fork_names}
     for chat in chats:
         beside = place_of(chat.folder) == folder
         if beside and (chat.name in fork_names or chat.name == isolated):
             continue
-        if beside and chat.main_chat in fork_names and chat.address not in children:
+        parent = made.get(chat.main_chat or "", Identity()) if beside and chat.main_chat in fork_names else None
+        if parent is not None and means(chat, parent) and chat.address not in children:
             raise UndoRefused(f"{chat.address!r} was forked from it.")
         if chat.lorebook in books and chat.address != operation.chat:
             raise UndoRefused(f"{chat.address!r} uses its lorebook.")
@@ -238,20 +267,21 @@ def _link_edits(
 ) -> tuple[LineEdit, ...]:
     try:
         with OpenFile(workspace.file(change["path"])) as file:
-            return _links_taken_out(change, file, str(operation.notes["fork"]), log, workspace)
+            return _links_taken_out(change, file, operation.notes, log, workspace)
     except (OSError, ChatDamaged):
         return ()
 
 
 def _links_taken_out(
-    change: Mapping[str, Any], file: OpenFile, fork: str, log: list[Operation], workspace: Workspace
+    change: Mapping[str, Any], file: OpenFile, notes: Mapping[str, Any], log: list[Operation], workspace: Workspace
 ) -> tuple[LineEdit, ...]:
     folder = change["path"].rpartition("/")[0]
     return inverse_link_edits(
         change,
         file.chat,
-        fork,
+        str(notes["fork"]),
         history=_history(change["path"], log),
+        sent=notes.get("sent", {}),
         still_there=lambda name: workspace.exists(f"{folder}/{name}.jsonl"),
     )
 
@@ -259,13 +289,14 @@ def _links_taken_out(
 def links_to(fork: str, path: str, file: OpenFile, log: list[Operation], workspace: Workspace) -> tuple[LineEdit, ...]:
     """Return the edits that take the links to *fork* out of the chat at *path*, as undoing the fork would."""
     made = (
-        change
+        (change, operation.notes)
         for operation in log
         if _makes_fork(operation) and operation.notes["fork"] == fork
         for change in _changes(operation)
         if change["path"] == path and change["do"] == "edit"
     )
-    return _links_taken_out(next(made, {"path": path}), file, fork, log, workspace)
+    change, notes = next(made, ({"path": path}, {"fork": fork}))
+    return _links_taken_out(change, file, notes, log, workspace)
 
 
 def edits_that_fit(change: Mapping[str, Any], operation: Operation, workspace: Workspace) -> tuple[LineEdit, ...]:
@@ -305,15 +336,3 @@ def _history(path: str, log: list[Operation]) -> dict[str, tuple[LineEdit, ...]]
                 name = str(operation.notes["fork"])
                 history[name] = (*history.get(name, ()), *inverse_edits(change))
     return history
-
-
-def _refuse_if_nothing_is_left(plan: Plan, workspace: Workspace) -> None:
-    for change in plan.changes:
-        if isinstance(change, EditFile):
-            try:
-                with OpenFile(workspace.file(change.path)) as file:
-                    if prepare_edit(change, file) is not None:
-                        return
-            except (OSError, NotJson, IndexError, ValueError):
-                continue
-    raise UndoRefused("What the operation changed was changed again since.")

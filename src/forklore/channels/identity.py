@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
 from forklore.formats.json_text import encode
 from forklore.model.plan import Put
+from forklore.model.timeline import mark_of
 
 KEY = "forklore"
 FORMAT = 1
@@ -27,14 +27,6 @@ def newer_format(metadata: Mapping[str, Any]) -> int | None:
     identity = metadata.get(KEY)
     number = identity.get("format") if isinstance(identity, dict) else None
     return number if isinstance(number, int) and number > FORMAT else None
-
-
-def mark_of(integrity: object) -> str | None:
-    """Return what a chat can be known by after it was renamed in SillyTavern, which leaves its ``integrity`` alone.
-
-    It is a digest, since a fork should not carry the identity of its parent.
-    """
-    return hashlib.sha256(integrity.encode("utf-8", "replace")).hexdigest()[:16] if isinstance(integrity, str) else None
 
 
 def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:

@@ -30,6 +30,7 @@ from forklore.formats.json_text import encode, to_bytes, to_text
 from forklore.formats.lorebook_json import REGISTRY_PREFIX, Lorebook, parse_lorebook, retitled
 from forklore.model.finding import Finding, Severity
 from forklore.model.plan import Drop, Edit, Put
+from forklore.model.timeline import mark_of
 
 _INDEX = re.compile(r"\A(\[[^:\]]*: )(.*)(\]\s*)\Z", re.DOTALL)
 _NAMED_AT_MOST = 20
@@ -51,7 +52,9 @@ def channels_of_isolation(kin: Kin, *, adopts: bool) -> tuple[Channel, ...]:
     rules: dict[str, Callable[[Parent, ForkPoint, Earlier], Cut]] = {
         # What is recorded speaks of the message at which the timeline was forked.
         "scenes": at_parting(SCENES_CHANNEL),
-        "identity": lambda parent, point, earlier: _cut_identity(at_parting(IDENTITY_CHANNEL)(parent, point, earlier)),
+        "identity": lambda parent, point, earlier: _cut_identity(
+            at_parting(IDENTITY_CHANNEL)(parent, point, earlier), kin
+        ),
         "lorebook": lambda parent, point, earlier: _cut_book(parent, point, earlier, kin=kin, adopts=adopts),
         "running_recap": lambda parent, point, _: cut_versions(parent, point, lambda v: _accounts_for(kin, v)),
         "checkpoint_map": lambda parent, point, earlier: _cut_map(parent, point, earlier, kin=kin),
@@ -184,12 +187,17 @@ def _unindexed(match: re.Match[str], names: set[str]) -> str:
 # --- identity, recap and map --------------------------------------------------------------------------------------
 
 
-def _cut_identity(cut: Cut) -> Cut:
-    """Give the timeline an identity of its own; a parent that nobody knows is not made up."""
-    if cut.value["parent"]:
-        return cut
+def _cut_identity(cut: Cut, kin: Kin) -> Cut:
+    """Give the timeline an identity of its own; a parent that nobody knows is not made up.
+
+    Its forks know it by the mark that it had, which goes with its old ``integrity``.
+    """
+    above = mark_of(kin.parent.text.metadata.get("integrity")) if kin.parent else None
+    value = {**cut.value, "parent_mark": above, "former_mark": cut.value["parent_mark"]}
+    if value["parent"]:
+        return replace(cut, value=value)
     edits = tuple(edit for edit in cut.edits if edit.path != ("main_chat",))
-    return replace(cut, value={**cut.value, "parent": None}, edits=edits)
+    return replace(cut, value={**value, "parent": None}, edits=edits)
 
 
 def _accounts_for(kin: Kin, version: object) -> bool:

@@ -22,6 +22,7 @@ EXIT_CODES = {
     Kind.DAMAGED: 7,
 }
 EXIT_BUG, EXIT_INTERRUPTED = 1, 130
+EXIT_HALF = EXIT_CODES[Kind.CONFLICT]  # something was in the way of the rest
 
 
 class Answer(NamedTuple):
@@ -64,4 +65,4 @@ def command(*, examples: Sequence[str]) -> Callable[[Callable[..., Answer | None
     return decorate
 
 
-__all__ = ["EXIT_BUG", "EXIT_CODES", "EXIT_INTERRUPTED", "Answer", "Command", "Invocation", "command"]
+__all__ = ["EXIT_BUG", "EXIT_CODES", "EXIT_HALF", "EXIT_INTERRUPTED", "Answer", "Command", "Invocation", "command"]

@@ -192,9 +192,10 @@ def verified(shown: Verified) -> list[str]:
 def repairs(shown: Repairs) -> list[str]:
     """Return a finding with its repairs, or the one that was made."""
     if shown.applied:
-        made = f"{shown.chat}: {shown.finding.code} repaired with {shown.applied}."
+        how = "repaired" if not shown.pending else "not wholly repaired"
+        made = f"{shown.chat}: {shown.finding.code} {how} with {shown.applied}."
         undo = " Undo: forklore undo" if shown.operation else ""
-        return [f"{GOOD}✓{PLAIN} {made}{undo}"]
+        return [f"{_sign(shown.pending)} {made}{undo}", *_pending(shown.pending)]
     lines = [f"{BOLD}{shown.chat}{PLAIN}: {shown.finding.message}"]
     lines += [*(f"  {line}" for line in shown.finding.lines), ""]
     for offer in shown.offered:
@@ -438,13 +439,18 @@ def _items(shown: TrashShown) -> Iterator[str]:
 
 def restored(shown: Restored) -> list[str]:
     """Return what is back."""
-    lines = [f"{GOOD}✓{PLAIN} Back from the trash: {BOLD}{shown.path}{PLAIN}"]
+    how = "Back from the trash" if not shown.pending else "Back from the trash, but not all of it"
+    lines = [f"{_sign(shown.pending)} {how}: {BOLD}{shown.path}{PLAIN}"]
     lines += [f"  with it  {path}" for path in shown.also]
     return [*lines, *_pending(shown.pending), f"  take it back  forklore undo {shown.operation}"]
 
 
+def _sign(pending: Sequence[str]) -> str:
+    return f"{WARN}!{PLAIN}" if pending else f"{GOOD}✓{PLAIN}"
+
+
 def _pending(pending: Sequence[str]) -> list[str]:
-    return [f"  {WARN}{sentence}{PLAIN}" for sentence in pending]
+    return [f"  {WARN}still to do: {sentence}{PLAIN}" for sentence in pending]
 
 
 def _some(sentences: Sequence[str]) -> list[str]:
@@ -620,7 +626,8 @@ def log(shown: LogShown) -> list[str]:
 
 def undone(operation: Operation, by: str, pending: Sequence[str]) -> list[str]:
     """Return what was undone, and what is left of it."""
-    title = f"{GOOD}✓{PLAIN} Undone: {operation.kind} {operation.chat}"
+    how = "Undone" if not pending else "Not wholly undone"
+    title = f"{_sign(pending)} {how}: {operation.kind} {operation.chat}"
     return [title, *_pending(pending), f"  take it back  forklore undo {by}"]
 
 

@@ -15,7 +15,7 @@ from forklore.disk.staging import Stager, has_content, prepare_edit
 from forklore.disk.swapping import JournalledChange
 from forklore.model.names import cut_to_bytes
 from forklore.model.plan import Change, CreateFile, EditFile, Piece, Plan, Range, RestoreFile, TrashFile
-from forklore.planning.undo import UndoRefused
+from forklore.planning.undo import TrashAltered, UndoRefused
 
 if TYPE_CHECKING:
     from forklore.disk.staging import Writing
@@ -113,7 +113,9 @@ class Preparation:
                 written["item"] = change.item
                 written["content"] = [list(segment) for segment in change.content]
                 item = self._publisher.item(written)
-                if not has_content(item, change.content):
+                if is_there(item) and not has_content(item, change.content):
+                    raise TrashAltered(f"{change.item!r} in the trash is not what was put there.")
+                if not is_there(item):
                     raise UndoRefused(f"{target.name!r} is no longer in the trash.", action="Nothing was changed.")
                 self._disk.make_folder(target.parent)
                 if self._folder.is_elsewhere(target):

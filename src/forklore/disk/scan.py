@@ -37,12 +37,12 @@ _dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 Progress = Callable[[int, int], None]
 Row = list[Any]
-"""The size and time of the file, what ``ChatFacts`` has from ``messages`` to ``old_timeline``, and the forks that
+"""The size and time of the file, what ``ChatFacts`` has from ``messages`` to ``former_mark``, and the forks that
 links were looked for.
 """
-_WRITTEN, _FACTS = 1, slice(2, 16)
-_MAIN_CHAT, _KIND, _LINKS, _BOOKS, _MAPPED, _FORKS, _LENGTH = 3, 5, 8, 10, 11, 16, 17
-_FORMAT = f"{VERSION}/3"
+_WRITTEN, _FACTS = 1, slice(2, 19)
+_MAIN_CHAT, _KIND, _LINKS, _BOOKS, _MAPPED, _FORKS, _LENGTH = 3, 5, 8, 10, 11, 19, 20
+_FORMAT = f"{VERSION}/4"
 """What is kept by another version, or in another form, is not looked at; the number changes with the form."""
 
 

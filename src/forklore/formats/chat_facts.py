@@ -40,6 +40,9 @@ class HeaderFacts(NamedTuple):
     """The name in a record that is its own, but was written when it was called otherwise."""
     old_timeline: Any = None
     """The timeline in that record."""
+    parent_timeline: str | None = None
+    parent_mark: str | None = None
+    former_mark: str | None = None
 
 
 def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> HeaderFacts:
@@ -72,6 +75,7 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
             integrity=integrity,
             old_name=old_name,
             old_timeline=own.get("timeline") if isinstance(own, dict) and old_name is not None else None,
+            **_parentage(own, chat_name, found.main_chat),
         )
     at = own.get("message")
     return HeaderFacts(
@@ -84,7 +88,18 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
         mapped=mapped,
         running_version=running,
         integrity=integrity,
+        **_parentage(own, chat_name, found.main_chat),
     )
+
+
+def _parentage(own: object, name: str, main_chat: object) -> dict[str, Any]:
+    """Return what a record tells of the chat's parent, and what its own forks know it by."""
+    if not isinstance(own, dict):
+        return {}
+    if own.get("chat") == name or renamed_from(name, own, main_chat) is not None:
+        return {key: _text(own.get(key)) for key in ("parent_timeline", "parent_mark", "former_mark")}
+    # Copied from the parent by SillyTavern, so it is the parent's.
+    return {"parent_timeline": _text(own.get("timeline"))} if own.get("chat") == main_chat else {}
 
 
 def renamed_from(name: str, identity: object, main_chat: object) -> str | None:

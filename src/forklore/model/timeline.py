@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -46,6 +47,12 @@ class ChatFacts(NamedTuple):
     """The name it had when Forklore wrote its record, if it was renamed since."""
     old_timeline: Any = None
     """The timeline in that record."""
+    parent_timeline: str | None = None
+    """The timeline of the chat it was forked from, if that had one."""
+    parent_mark: str | None = None
+    """What the chat it was forked from can be known by, if that had no timeline."""
+    former_mark: str | None = None
+    """What it could be known by itself before it was isolated."""
     written_ns: int = 0
     """When its file was last written, in nanoseconds since 1970."""
 
@@ -82,6 +89,43 @@ class Story:
     def to_json(self) -> dict[str, Any]:
         """Return the story as ``stories`` and ``tree`` show it."""
         return {"main": self.main, "timelines": [timeline.to_json() for timeline in self.timelines]}
+
+
+def mark_of(integrity: object) -> str | None:
+    """Return what a chat can be known by after it was renamed in SillyTavern, which leaves its ``integrity`` alone.
+
+    It is a digest, since a fork should not carry the identity of its parent.
+    """
+    return hashlib.sha256(integrity.encode("utf-8", "replace")).hexdigest()[:16] if isinstance(integrity, str) else None
+
+
+class Identity(NamedTuple):
+    """What tells a chat from another one of the same name."""
+
+    timeline: str | None = None
+    integrity: str | None = None
+    former_mark: str | None = None
+
+
+def means(child: ChatFacts, parent: ChatFacts | Identity) -> bool:
+    """Whether a chat that names its parent means this one, not an earlier or later chat of that name.
+
+    Where both have a timeline it decides, else the mark; of a chat that tells neither, the name is all there is.
+    """
+    if child.parent_timeline and parent.timeline:
+        return child.parent_timeline == parent.timeline
+    if child.parent_mark and parent.integrity:
+        return child.parent_mark in (mark_of(parent.integrity), parent.former_mark)
+    return True
+
+
+def children_of(folder: str, name: str, who: ChatFacts | Identity, chats: Iterable[ChatFacts]) -> list[str]:
+    """Return the chats that mean *who*, the chat of that *name* in a *folder*, when they name their parent."""
+    return [
+        chat.address
+        for chat in chats
+        if chat.main_chat == name and place_of(chat.folder) == place_of(folder) and means(chat, who)
+    ]
 
 
 def grow_stories(chats: Iterable[ChatFacts]) -> tuple[Story, ...]:
@@ -148,7 +192,7 @@ def _parent(chat: ChatFacts, by_place: Mapping[Place, ChatFacts], linked: Mappin
         candidates = (linked.get(_place(chat)), names.parent_from_name(chat.name))
     for name in candidates:
         if name and name != chat.name and (parent := by_place.get((place_of(chat.folder), name))):
-            return parent
+            return parent if means(chat, parent) else None
     return None
 
 

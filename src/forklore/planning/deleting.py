@@ -82,12 +82,6 @@ def link_removals(chat: Chat, fork: str, links: Iterable[LineEdit]) -> tuple[Lin
     return tuple(edit for edit in edits if edit.line in readable)
 
 
-def when_sent(chat: Chat, edits: Iterable[LineEdit]) -> dict[str, Any]:
-    """Return when the messages that *edits* speak of were sent, by their numbers."""
-    lines = {edit.line for edit in edits if edit.line is not None} - {HEADER}
-    return {str(line): chat.message(line).get("send_date") for line in sorted(lines)}
-
-
 def _is_readable(chat: Chat, line: int) -> bool:
     try:
         _ = chat.header if line == HEADER else chat.message(line)

@@ -33,6 +33,7 @@ from forklore.model.plan import (
     Range,
 )
 from forklore.planning.swipe import choose_swipe, shown_again
+from forklore.planning.undo import when_sent
 
 RECORD_VERSION = 2
 
@@ -107,7 +108,8 @@ def plan_fork(draft: Draft, report: Report, files: ForkFiles) -> Plan:
         changes.append(CreateFile(files.clone, clone))
     changes.append(CreateFile(files.chat, _chat_pieces(draft, report, files.parent, messages=messages, clone=clone)))
     commit = len(changes) - 1
-    notes: dict[str, Any] = {"fork": point.chat_name, "message": point.at}
+    sent = when_sent(draft.parent.chat, [point.at])
+    notes: dict[str, Any] = {"fork": point.chat_name, "message": point.at, "sent": sent}
     pointing = tuple(_pointing(draft, files))
     if files.leave_parent:
         notes["left"] = [_left(change, draft.parent.chat) for change in pointing]

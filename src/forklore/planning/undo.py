@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +38,14 @@ class UndoRefused(ForkloreError):
     code = "UNDO_REFUSED"
     kind = Kind.CONFLICT
     action = "Undo or delete what came later first. Nothing was changed."
+
+
+class TrashAltered(ForkloreError):
+    """Something in the trash was changed since it went there."""
+
+    code = "TRASH_ALTERED"
+    kind = Kind.CONFLICT
+    action = "Look at it in .forklore/trash, and copy it out by hand if it is what you want. Nothing was changed."
 
 
 def plan_undo(
@@ -123,13 +131,15 @@ def inverse_link_edits(
     fork: str,
     *,
     history: Mapping[str, Sequence[LineEdit]],
+    sent: Mapping[str, Any],
     still_there: Callable[[str], bool],
 ) -> tuple[LineEdit, ...]:
     """Return the edits that take the link to *fork* out of its parent as it is now.
 
     *history* has, for every fork that was ever made in this file, the edits that take it back. The link of an earlier
     checkpoint comes back; of one that was undone since, what that one had replaced. An object that any of the forks
-    made goes with the last thing in it. Where a swipe or a deleted message has moved the link, it goes too.
+    made goes with the last thing in it. Where a swipe or a deleted message has moved the link, it goes too; *sent*
+    tells when its message was sent. Another link of that name, which the parent may have inherited, stays.
     """
     made = {place for edits in history.values() for edit in edits for place in _made(edit)}
     links = [
@@ -137,7 +147,7 @@ def inverse_link_edits(
         for inverse in inverse_edits(change)
         if inverse.line == HEADER or (inverse.line is not None and chat.has(inverse.line))
     ]
-    links.extend(links_taken_out(chat, fork))
+    links.extend(_moved_links(change, chat, fork, sent))
     edits = [LineEdit(link.line, _pruning(link.edit, link.line, made)) for link in links]
     edits.extend(_given_back(history, {edit.line for edit in edits}))
     return tuple(edits)
@@ -195,10 +205,31 @@ def _earlier_link(
     return edit
 
 
-def links_taken_out(chat: Chat, fork: str) -> Iterator[LineEdit]:
-    """Yield edits that take out every link to *fork*, in the message itself and in its swipes."""
+def _moved_links(change: Mapping[str, Any], chat: Chat, fork: str, sent: Mapping[str, Any]) -> Iterator[LineEdit]:
+    """Yield edits that take the link to *fork* out of the message that has it now, wherever that was written."""
+    written = {edit["line"] for key in ("edits", "inverse") for edit in change.get(key, ())} - {HEADER, None}
+    if not written:  # another program's link: nobody knows where it was made
+        yield from links_taken_out(chat, fork)
+        return
+    there = {link.message for link in links_of(chat) if link.chat == fork}
+    for line in written & {inverse.line for inverse in inverse_edits(change)}:
+        when = sent.get(str(line))
+        same = [number for number in there if when is None or chat.message(number).get("send_date") == when]
+        if same:
+            yield from links_taken_out(chat, fork, {min(same, key=lambda number: (abs(number - line), number))})
+
+
+def when_sent(chat: Chat, lines: Iterable[int | None]) -> dict[str, Any]:
+    """Return when the messages at *lines* were sent, by their numbers."""
+    numbers = sorted({line for line in lines if line is not None and line != HEADER})
+    return {str(number): chat.message(number).get("send_date") for number in numbers}
+
+
+def links_taken_out(chat: Chat, fork: str, messages: Collection[int] | None = None) -> Iterator[LineEdit]:
+    """Yield edits that take out the links to *fork*, in a message and in its swipes: in all, or in *messages*."""
     wanted = encode(fork)
-    for number in sorted({link.message for link in links_of(chat) if link.chat == fork}):
+    there = {link.message for link in links_of(chat) if link.chat == fork}
+    for number in sorted(there if messages is None else there.intersection(messages)):
         swipes = chat.message(number).get("swipe_info")
         holders: list[tuple[str | int, ...]] = [()]
         holders += [("swipe_info", i) for i in range(len(swipes) if isinstance(swipes, list) else 0)]

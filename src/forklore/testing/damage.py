@@ -38,7 +38,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from forklore.channels.identity import mark_of
+from forklore.model.timeline import mark_of
 from forklore.testing import stories
 from forklore.testing.stories import FIRST_MOMENT, Json
 

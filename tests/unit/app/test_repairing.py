@@ -1,5 +1,6 @@
 """Opening a timeline and repairing it: every finding is found, every repair removes it, adds none and can be undone."""
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -13,7 +14,8 @@ from forklore.app import repairing as app_repairing
 from forklore.app.forklore import Forklore
 from forklore.app.opening import Verified
 from forklore.disk.files import ContextChanged
-from forklore.errors import BadRequest
+from forklore.errors import BadRequest, DiskFailed
+from forklore.model.plan import HEADER, EditFile, LineEdit, Put
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk
 from forklore.testing.stories import Json, read_workspace, write_workspace
@@ -644,3 +646,58 @@ class TestGroups:
 
         assert found == {"GROUP_CHAT_UNLISTED"}
         assert opened.doctor().findings == ()
+
+
+class Refusing(HastyDisk):
+    """A disk on which one file cannot be replaced."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def exchange(self, one: Path, other: Path) -> bool:
+        if self.name in (one.name, other.name):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return super().exchange(one, other)
+
+
+class TestHalfMade:
+    def test_a_repair_that_cannot_write_the_chat_itself_is_none(self, tmp_path: Path) -> None:
+        workspace(tmp_path)
+        book_file(tmp_path, "Lore__CP_Fork").rename(book_file(tmp_path, "My lore"))
+        before = read_workspace(tmp_path)
+
+        with pytest.raises(DiskFailed):
+            forklore.open(tmp_path, disk=Refusing("Fork.jsonl")).repair(
+                FORK, "LOREBOOK_MISSING", repair="follow-rename"
+            )
+
+        assert read_workspace(tmp_path) == before
+        assert forklore.open(tmp_path).log().operations[0].kind == "checkpoint"
+
+    def test_what_could_not_be_told_to_a_relative_is_pending(self, tmp_path: Path) -> None:
+        workspace(tmp_path)
+        book_file(tmp_path, "Lore__CP_Fork").rename(book_file(tmp_path, "My lore"))
+
+        made = forklore.open(tmp_path, disk=Refusing("Tale.jsonl")).repair(
+            FORK, "LOREBOOK_MISSING", repair="follow-rename"
+        )
+
+        assert made.to_json()["pending"] == ["repair: [Errno 5] Input/output error"]
+        assert "LOREBOOK_MISSING" not in {each.code for each in forklore.open(tmp_path).verify(FORK).findings}
+
+    def test_a_repair_that_would_change_nothing_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        opened = workspace(tmp_path)
+        book_file(tmp_path, "Lore__CP_Fork").unlink()
+        as_it_is = EditFile("chats/Mira/Fork.jsonl", (LineEdit(HEADER, Put(("chat_metadata", "main_chat"), '"Tale"')),))
+        monkeypatch.setattr(app_repairing, "plan_repair", lambda *_: (as_it_is,))
+
+        with pytest.raises(BadRequest, match="nothing left to repair"):
+            opened.repair(FORK, "LOREBOOK_MISSING", repair="empty")
+
+    def test_doctor_does_not_count_what_is_half_made(self, tmp_path: Path) -> None:
+        workspace(tmp_path)
+        chat_file(tmp_path, "Fork").rename(chat_file(tmp_path, "Elsewhere"))
+
+        examined = forklore.open(tmp_path, disk=Refusing("Tale.jsonl")).doctor(fix=True)
+
+        assert "CHAT_RENAMED" not in {fixed.code for fixed in examined.fixed}

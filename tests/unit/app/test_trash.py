@@ -9,7 +9,7 @@ from forklore.app.forklore import Forklore
 from forklore.app.trash import ItemNotFound
 from forklore.disk.publishing import NameTaken
 from forklore.errors import BadRequest
-from forklore.planning.undo import UndoRefused
+from forklore.planning.undo import TrashAltered, UndoRefused
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat
 from forklore.testing.stories import read_workspace, write_workspace
@@ -169,3 +169,16 @@ def test_what_was_deleted_for_good_cannot_be_undone(workspace: Forklore) -> None
 def test_a_negative_age_makes_no_sense(workspace: Forklore) -> None:
     with pytest.raises(BadRequest):
         workspace.empty_trash(-1)
+
+
+def test_what_was_changed_in_the_trash_is_not_put_back(workspace: Forklore) -> None:
+    deleted = workspace.delete("Mira/A")
+    item = workspace.root / f".forklore/trash/{deleted.operation}/0-A.jsonl"
+    item.write_bytes(item.read_bytes() + b"{}")
+    before = read_workspace(workspace.root)
+
+    for act in (lambda: workspace.restore("0-A.jsonl"), lambda: workspace.undo(deleted.operation)):
+        with pytest.raises(TrashAltered):
+            act()
+
+    assert read_workspace(workspace.root) == before

@@ -370,3 +370,70 @@ class TestRedo:
             (undone.operation, "undo", False),
             (made.operation, "checkpoint", True),
         ]
+
+
+class TestNamesThatAreUsedAgain:
+    def test_a_fork_of_an_earlier_chat_of_that_name_is_no_child(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path)
+        workspace.branch("Mira/Tale")
+        child = workspace.checkpoint("Mira/Tale - Branch #1").chat
+        workspace.delete("Mira/Tale - Branch #1", yes=True)
+        before = read_workspace(workspace.root)
+        again = workspace.branch("Mira/Tale")
+
+        (story,) = (each for each in workspace.stories().stories if each.main == child)
+        assert again.chat == "Mira/Tale - Branch #1"
+        assert [each.parent for each in story.timelines] == [None]
+        workspace.undo()
+
+        assert read_workspace(workspace.root) == before
+
+    def test_a_new_chat_under_a_renamed_chats_old_name_is_no_parent(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path)
+        parent = tmp_path / "chats/Mira/Tale.jsonl"
+        parent.write_bytes(stories.chat_bytes({"integrity": "one"}, stories.conversation(4)))
+        child = workspace.checkpoint("Mira/Tale").chat
+        parent.rename(parent.with_name("Saga.jsonl"))
+        parent.write_bytes(stories.chat_bytes({"integrity": "two"}, stories.conversation(2)))
+
+        assert workspace.tree(child).main == child
+        (finding,) = workspace.verify(child).findings
+        assert (finding.code, finding.repairs[0]) == ("PARENT_MISSING", "follow-rename")
+
+    def test_a_chat_that_was_isolated_keeps_its_forks(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path)
+        native = {"world_info": "Lore", "integrity": "two", "main_chat": "Tale"}
+        files = stories.solo_files("Native", native, stories.conversation(3))
+        write_workspace(tmp_path, files)
+        child = workspace.branch("Mira/Native").chat
+        workspace.isolate("Mira/Native")
+
+        assert {each.chat: each.parent for each in workspace.tree(child).timelines}[child] == "Mira/Native"
+
+    def test_a_link_that_the_parent_inherited_stays(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path, *stories.conversation(6))
+        states = [read_workspace(tmp_path)]
+        for act in (
+            lambda: workspace.checkpoint("Mira/Tale", name="Then", at=2),
+            lambda: workspace.branch("Mira/Tale"),
+            lambda: workspace.delete("Mira/Then"),
+            lambda: workspace.checkpoint("Mira/Tale - Branch #1", name="Then", at=4),
+        ):
+            act()
+            states.append(read_workspace(tmp_path))
+
+        for before in states[-2::-1]:
+            workspace.undo()
+            assert read_workspace(tmp_path) == before
+
+    def test_what_to_undo_first_is_told_when_a_part_was_put_back(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path)
+        workspace.branch("Mira/Tale")
+        deleted = workspace.delete("Mira/Tale - Branch #1").operation
+        (book,) = (each.item for each in workspace.trash().items if each.item.endswith(".json"))
+        restored = workspace.restore(book).operation
+
+        with pytest.raises(UndoRefused) as refused:
+            workspace.undo(deleted)
+
+        assert f"forklore undo {restored}" in refused.value.action

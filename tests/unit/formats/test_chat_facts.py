@@ -36,7 +36,7 @@ class TestHeader:
         own = {"chat": "Another", "kind": "branch", "message": 7, "timeline": "t1"}
 
         assert read_header(header({"forklore": own, "main_chat": "Another"}, long=long), "Copy") == HeaderFacts(
-            main_chat="Another"
+            main_chat="Another", parent_timeline="t1"
         )
 
     @pytest.mark.parametrize("metadata", [None, [], "x", 1])

@@ -73,6 +73,7 @@ def link_edits(
         story,
         "F",
         history={"F": [inverse], **(history or {})},
+        sent={},
         still_there=there.__contains__,
     )
 

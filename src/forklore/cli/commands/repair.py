@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from forklore.cli import render
-from forklore.cli.command import Answer, Invocation, command
+from forklore.cli.command import EXIT_HALF, Answer, Invocation, command
 from forklore.cli.options import chat_argument
 
 
@@ -27,4 +27,4 @@ def repair(invocation: Invocation, chat: str, code: str, repair: str | None, boo
     would change, and is made only with --with. It can be undone.
     """
     shown = invocation.open().repair(chat, code.upper(), repair=repair, book=book)
-    return Answer(shown, lambda: render.repairs(shown))
+    return Answer(shown, lambda: render.repairs(shown), EXIT_HALF if shown.pending else 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from forklore.cli import render
-from forklore.cli.command import Answer, Invocation, command
+from forklore.cli.command import EXIT_HALF, Answer, Invocation, command
 
 
 @command(examples=("forklore restore 12-5ca1ab1e/0-Maren.jsonl", "forklore restore 0-Maren"))
@@ -17,4 +17,4 @@ def restore(invocation: Invocation, item: str) -> Answer:
     Nothing is overwritten.
     """
     restored = invocation.open().restore(item)
-    return Answer(restored, lambda: render.restored(restored))
+    return Answer(restored, lambda: render.restored(restored), EXIT_HALF if restored.pending else 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from forklore.cli import render
-from forklore.cli.command import Answer, Invocation, command
+from forklore.cli.command import EXIT_HALF, Answer, Invocation, command
 from forklore.cli.options import leave_parent_option
 
 
@@ -25,4 +25,4 @@ def undo(invocation: Invocation, operation: str | None, *, leave_parent: bool) -
         taken_back = next(one for one in forklore.log().operations if one.id == undone.undone)
         return render.undone(taken_back, undone.operation, undone.pending)
 
-    return Answer(undone, words)
+    return Answer(undone, words, EXIT_HALF if undone.pending else 0)
