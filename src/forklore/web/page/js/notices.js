@@ -96,6 +96,15 @@ export function told(title, text = "", actions = []) {
 }
 
 /**
+ * Something was done, but not all of it.
+ * @param {string[]} pending what could not be written any more
+ * @param {NoticeAction[]} [actions]
+ */
+export function halfDone(pending, actions = []) {
+  show("bad", t("pending"), [...pending, t("pending.action")].join("\n"), actions);
+}
+
+/**
  * Something happened that is neither good nor bad.
  * @param {string} title
  * @param {NoticeAction[]} [actions]

@@ -139,7 +139,7 @@
 /** @typedef {{id: string, type: string, status: string, target: string}} Queued */
 /** @typedef {{chat: string, lorebook: string | null, idle: boolean, operations: Queued[], operation: string | null}} Queue */
 /** @typedef {{repair: string, does: string, plan: PlannedChange[]}} RepairOffered */
-/** @typedef {{chat: string, finding: Finding, repairs: RepairOffered[], applied: string | null, operation: string | null}} Repairs */
+/** @typedef {{chat: string, finding: Finding, repairs: RepairOffered[], applied: string | null, operation: string | null, pending: string[]}} Repairs */
 /** @typedef {{code: string, kind: string, message: string, action: string, findings: Finding[]}} ErrorTold */
 /** @typedef {{chat: string, parent: string | null, lorebook: string | null, entries: number, outcome: string, warnings: Finding[], left_out_entries: string[], operation: string | null, plan: PlannedChange[]}} IsolatedFork */
 /** @typedef {{chat: string, error: ErrorTold}} RefusedFork */

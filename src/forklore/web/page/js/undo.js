@@ -3,7 +3,7 @@
  * @module
  */
 import { change, problemOf } from "./api.js";
-import { dropNotice, refused, told } from "./notices.js";
+import { dropNotice, halfDone, refused, told } from "./notices.js";
 import { t } from "./strings.js";
 
 /**
@@ -15,9 +15,12 @@ import { t } from "./strings.js";
  */
 export async function undo(operation, { why = refused, done = t("undo.done"), later = [] } = {}) {
   try {
-    for (const each of [...later, operation]) await change("undo", { operation: each });
+    /** @type {string[]} */
+    const pending = [];
+    for (const each of [...later, operation]) pending.push(...(await change("undo", { operation: each })).pending);
     dropNotice(operation);
-    told(done);
+    if (pending.length) halfDone(pending);
+    else told(done);
     return true;
   } catch (error) {
     why(problemOf(error));

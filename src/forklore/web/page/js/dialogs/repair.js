@@ -5,7 +5,7 @@
 import { change, look, problemOf } from "../api.js";
 import { openDialog } from "../dialog.js";
 import { fill, freshId, h } from "../dom.js";
-import { told } from "../notices.js";
+import { halfDone, told } from "../notices.js";
 import { button, planList, waiting } from "../parts.js";
 import { findingPart, problemPart } from "../problems.js";
 import { known, language, t } from "../strings.js";
@@ -71,7 +71,9 @@ export async function openRepairDialog(chat, finding, changed) {
       /** @type {Repairs} */
       const done = await change("repair", { chat, code: finding.code, with: chosen });
       dialog.close();
-      told(t("repair.done"), known(`repair.${chosen}`) ? t(`repair.${chosen}`) : chosen, done.operation ? [undoAction(done.operation)] : []);
+      const actions = done.operation ? [undoAction(done.operation)] : [];
+      if (done.pending.length) halfDone(done.pending, actions);
+      else told(t("repair.done"), known(`repair.${chosen}`) ? t(`repair.${chosen}`) : chosen, actions);
       changed();
     } catch (error) {
       trouble(error, offer);

@@ -7,7 +7,7 @@ import { ask } from "../dialog.js";
 import { fill, freshId, h, name } from "../dom.js";
 import { moment, size } from "../format.js";
 import { icon } from "../icons.js";
-import { refused, told } from "../notices.js";
+import { halfDone, refused, told } from "../notices.js";
 import { button, emptiness, more, waiting } from "../parts.js";
 import { keepFresh, steady } from "../refresh.js";
 import { many, t } from "../strings.js";
@@ -92,7 +92,8 @@ export async function showTrash(place, _, signal) {
       const restored = await change("restore", { item: item.item });
       await steady(load)();
       const also = before.filter((book) => book.item !== item.item && !list.some((each) => each.item === book.item));
-      told(t("trash.restored", { name: fileName(restored.path) }), also.length ? t("trash.restored.also") : "", [undoAction(restored.operation)]);
+      if (restored.pending.length) halfDone(restored.pending, [undoAction(restored.operation)]);
+      else told(t("trash.restored", { name: fileName(restored.path) }), also.length ? t("trash.restored.also") : "", [undoAction(restored.operation)]);
     } catch (error) {
       refused(problemOf(error));
     }
