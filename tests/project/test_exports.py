@@ -39,7 +39,7 @@ WITHOUT_COMMAND = {
     "is_shared_on_purpose",
     "empty_trash",
     "change_settings",
-    "newest_operations",
+    "new_operations",
 }
 """What happens on opening, what a face needs for itself, what --dry-run shows, and what other options do."""
 WITHOUT_METHOD = {"demo", "completion", "serve"}
