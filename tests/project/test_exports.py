@@ -42,7 +42,7 @@ WITHOUT_COMMAND = {
     "new_operations",
 }
 """What happens on opening, what a face needs for itself, what --dry-run shows, and what other options do."""
-WITHOUT_METHOD = {"demo", "completion", "serve"}
+WITHOUT_METHOD = {"demo", "completion", "serve", "service"}
 
 
 def test_exports_are_pinned() -> None:

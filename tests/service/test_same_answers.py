@@ -143,7 +143,7 @@ def test_a_change_is_answered_alike(
 def test_every_command_and_every_method_has_a_route(rest: Callable[[str], Rest]) -> None:
     paths = rest(CLEAN).get("/openapi.json").json()["paths"]
     routes = {path.removeprefix("/api/") for path in paths}
-    here = {"demo", "completion", "serve", "extension"}  # they work on the machine, not on a workspace
+    here = {"demo", "completion", "serve", "service", "extension"}  # they work on the machine, not on a workspace
     assert {name for names in SECTIONS.values() for name in names} - here <= routes
     other_names = {
         "plan": "checkpoint", "plan_isolation": "isolate", "empty_trash": "trash", "change_settings": "settings",

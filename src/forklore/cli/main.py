@@ -21,7 +21,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Mend": ("doctor", "repair", "isolate", "contamination"),
     "Delete": ("delete", "cleanup", "trash", "restore"),
     "Take back": ("log", "undo"),
-    "More": ("serve", "extension", "settings", "queue", "demo", "completion"),
+    "More": ("serve", "service", "extension", "settings", "queue", "demo", "completion"),
 }
 """Every command by what it is for; each is a module of ``forklore.cli.commands`` with a function of that name."""
 

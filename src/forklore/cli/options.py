@@ -142,3 +142,28 @@ _dry_option = click.option("--dry-run", is_flag=True, help="Show what would be d
 def fork_options(function: F) -> F:
     """Add what checkpoint and branch have in common."""
     return _wait_option(_show_option(leave_parent_option(_dry_option(function))))
+
+
+def serve_options(port: click.IntRange, port_help: str) -> Callable[[F], F]:
+    """Return what adds the options that say where the page is served, and to whom."""
+    poll_help = "Look for changes every few seconds, where the disk does not tell of them."
+    options = (
+        click.option(
+            "--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere needs a password."
+        ),
+        click.option("--port", default=7788, show_default=True, type=port, help=port_help),
+        click.option(
+            "--name", "names", multiple=True, metavar="HOST", help="Another name by which this machine is asked."
+        ),
+        click.option(
+            "--origin", "origins", multiple=True, metavar="URL", help="A SillyTavern on another machine to pair with."
+        ),
+        click.option("--poll", is_flag=True, help=poll_help),
+    )
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate

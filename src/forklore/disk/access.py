@@ -170,6 +170,11 @@ def remove_former_access(root: Path) -> None:
 # --- sessions -----------------------------------------------------------------------------------------------------
 
 
+def sessions_of(port: int) -> str:
+    """Return the name of the file with the logins to the service on *port*; a browser's cookies are of one port."""
+    return f"sessions-{port}.json"
+
+
 def read_sessions(state: State, name: str) -> dict[str, Session]:
     """Return the pages that are logged in, by the digest of their keys; what cannot be read is logged out."""
     try:

@@ -21,6 +21,7 @@ from forklore.disk.access import (
     read_tokens,
     redeem_code,
 )
+from forklore.disk.logins import redeem_login
 from forklore.disk.state import State
 from forklore.errors import ForkloreError, Kind
 
@@ -36,7 +37,7 @@ class LoginNeeded(ForkloreError):
 
     code = "LOGIN_NEEDED"
     kind = Kind.INVALID
-    action = "Open the newest link that `forklore serve` has printed, or start it again for a new one."
+    action = "Open the newest link that `forklore serve` has printed, or a new one from `forklore service open`."
 
 
 class NotPaired(ForkloreError):
@@ -134,14 +135,19 @@ class Access:
         *,
         password: str | None = None,
         sessions: str | None = None,
+        logins: str | None = None,
         open_to_network: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Guard the workspaces *roots*; a *password* opens the only one, logins outlive us in the file *sessions*."""
+        """Guard the workspaces *roots*; a *password* opens the only one, logins outlive us in the file *sessions*.
+
+        The command line leaves login links of its own in the file *logins*.
+        """
         self.roots = tuple(roots)
         self._state = state
         self._password = password
         self._kept = sessions
+        self._left = logins
         self._open_to_network = open_to_network
         self._now = now
         self._codes: dict[str, tuple[Path, float]] = {}
@@ -171,11 +177,15 @@ class Access:
         """Spend the code of a user's login link; raises ``LoginNeeded`` when it opens nothing."""
         # Not counted: a code cannot be guessed, and a foreign page could use up the tries of this machine.
         root, until = self._codes.get(digest(code), (None, 0.0))
-        if root is None or root.name != user or until < self._now():
-            raise LoginNeeded("This login link no longer works.")
-        del self._codes[digest(code)]
-        self.on_login(root)
-        return self._new_session(root)
+        if root is not None and root.name == user and until >= self._now():
+            del self._codes[digest(code)]
+            self.on_login(root)
+            return self._new_session(root)
+        if self._left is not None:
+            theirs = [each for each in self.roots if each.name == user]
+            if found := redeem_login(self._state, self._left, code, theirs, now=self._now()):
+                return self._new_session(found)
+        raise LoginNeeded("This login link no longer works.")
 
     def log_in_with_password(self, password: str, client: str) -> Login:
         """Return a new session; raises ``NotPaired`` when the password is wrong."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from urllib.parse import urlencode
 
 
 def is_address(name: str) -> bool:
@@ -30,3 +31,8 @@ def client_at(address: str) -> str:
             return "this machine" if found.is_loopback else str(ipaddress.ip_network((found, 64), strict=False))
         found = found.ipv4_mapped
     return "this machine" if found.is_loopback else str(found)
+
+
+def login_path(user: str, code: str) -> str:
+    """Return the path of a login link, which names its user."""
+    return f"/login?{urlencode({'user': user, 'code': code})}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import time
@@ -19,17 +20,19 @@ from litestar.types import ASGIApp
 
 from forklore.app.extension import renew_code
 from forklore.app.open import open_workspace, user_state
-from forklore.disk.access import remove_former_access
+from forklore.disk.access import remove_former_access, sessions_of
+from forklore.disk.logins import logins_of
+from forklore.disk.serving import Running, announced
 from forklore.disk.workspace import only_one
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.log.records import log_on_stderr
+from forklore.version import VERSION
 from forklore.web.access import Access
-from forklore.web.addresses import is_loopback
+from forklore.web.addresses import is_loopback, login_path
 from forklore.web.application import application
 from forklore.web.connections import BACKLOG, Connection
 from forklore.web.doors import House
 from forklore.web.service import Service
-from forklore.web.views import login_path
 
 _SHORTEST_PASSWORD = 8
 _LAST_SECONDS = 30  # for what is being written when the service is told to stop
@@ -42,7 +45,10 @@ class PortTaken(ForkloreError):
 
     code = "PORT_TAKEN"
     kind = Kind.CONFLICT
-    action = "Forklore may be running already: look for its window, or choose another port with --port."
+    action = (
+        "Forklore may be running already: look for its window or run `forklore service status`, "
+        "or choose another port with --port."
+    )
 
 
 class PasswordNeeded(BadRequest):
@@ -58,7 +64,7 @@ class Serving:
 
     address: str
     logins: tuple[tuple[Path, str], ...]
-    """For each workspace a link that works once."""
+    """For each workspace a link that works once; an empty one where nobody would see it."""
     open_to_network: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -79,20 +85,19 @@ def serve(
     origins: Sequence[str] = (),
     poll: bool = False,
     patience: float | None = None,
+    log: str | None = None,
     on_ready: Callable[[Serving], None],
     on_login: Callable[[str], None],
 ) -> None:
     """Serve until told to stop; *on_ready* hears where, *on_login* of the next link when one was used.
 
     With *patience* it also stops when nobody has asked or listened for so many seconds.
+    With a *log*, nobody sees what is told: then no link is made here, but by the command line when it is asked for one.
     """
     roots = [root.resolve() for root in roots]
     to_network = not is_loopback(host)
-    if to_network and (password is None or len(password) < _SHORTEST_PASSWORD):
-        raise PasswordNeeded(f"Without a password, anyone who can reach {host} could read and change your stories.")
-    if password is not None:
-        only_one(list(roots))  # a password opens one workspace
-    listening = _listen(host, port)
+    refuse_open_doors(roots, host=host, password=password)
+    listening = listen(host, port)
     port = listening.getsockname()[1]
     house = House(port, _names_of(host, names), open_to_network=to_network, origins=frozenset(origins))
     state = user_state()
@@ -101,18 +106,39 @@ def serve(
         remove_former_access(root)
         if not to_network:  # there only the password opens
             renew_code(root, state, now=time.time())
-    kept = f"sessions-{port}.json"
-    access = Access(roots, state, password=password, sessions=kept, open_to_network=to_network)
+    access = Access(
+        roots,
+        state,
+        password=password,
+        sessions=sessions_of(port),
+        logins=logins_of(port),
+        open_to_network=to_network,
+    )
     service = Service()
-    address = f"http://{_shown(host)}:{port}"
+    address = address_of(host, port)
 
     def link(root: Path) -> str:
-        return address + login_path(root, access.new_login(root))
+        return address + login_path(root.name, access.new_login(root)) if log is None else ""
 
-    access.on_login = lambda root: on_login(link(root))
-    on_ready(Serving(address, tuple((root, link(root)) for root in roots), to_network))
+    if log is None:
+        access.on_login = lambda root: on_login(link(root))
     config = _config(application(house, access, service, poll=poll))
-    asyncio.run(_Server(config, service, patience).serve([listening]))
+    with announced(state, port, Running(address, tuple(map(str, roots)), os.getpid(), VERSION, log)):
+        on_ready(Serving(address, tuple((root, link(root)) for root in roots), to_network))
+        asyncio.run(_Server(config, service, patience).serve([listening]))
+
+
+def refuse_open_doors(roots: Sequence[Path], *, host: str, password: str | None) -> None:
+    """Raise ``PasswordNeeded`` where strangers could come in, and ``UserNeeded`` where a password opens too much."""
+    if not is_loopback(host) and (password is None or len(password) < _SHORTEST_PASSWORD):
+        raise PasswordNeeded(f"Without a password, anyone who can reach {host} could read and change your stories.")
+    if password is not None:
+        only_one(list(roots))  # a password opens one workspace
+
+
+def address_of(host: str, port: int) -> str:
+    """Return where the page is for somebody on this machine."""
+    return f"http://{_shown(host)}:{port}"
 
 
 def _names_of(host: str, names: Sequence[str]) -> frozenset[str]:
@@ -196,7 +222,8 @@ def _tidy_up(root: Path) -> None:
         open_workspace(root).recover()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens there; raises ``PortTaken`` when somebody else does."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)

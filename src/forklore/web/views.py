@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 from anyio import to_thread
 from litestar import Response, delete, get, post
@@ -16,6 +14,7 @@ from msgspec import Struct
 
 from forklore.version import VERSION
 from forklore.web.access import Access
+from forklore.web.addresses import login_path
 from forklore.web.doors import keys_of
 from forklore.web.problems import RESPONSES, Json
 from forklore.web.routes import Asked, At, Chat, Text, TheService
@@ -150,12 +149,7 @@ async def pair(request: Asked, access: TheAccess, data: JSONBody[Pairing]) -> Js
 async def login_link(request: Asked, access: TheAccess) -> Json:
     """Return a path that opens the page once, within a minute: for the extension, which has a token but no cookie."""
     root = root_of(request)
-    return Json({"path": login_path(root, access.new_login(root, brief=True))})
-
-
-def login_path(root: Path, code: str) -> str:
-    """Return the path of a login link, which names its user."""
-    return f"/login?{urlencode({'user': root.name, 'code': code})}"
+    return Json({"path": login_path(root.name, access.new_login(root, brief=True))})
 
 
 @post("/logout", status_code=204, summary="Log out", responses=RESPONSES)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import click
 
 from forklore.cli.command import Invocation, command
-from forklore.cli.serving import serve_page
+from forklore.cli.options import serve_options
+from forklore.cli.serving import serve_page, write_to
 
 
 @command(
@@ -17,14 +19,12 @@ from forklore.cli.serving import serve_page
         "forklore serve --host 0.0.0.0",
     )
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere needs a password.")
-@click.option("--port", default=7788, show_default=True, type=click.IntRange(0, 65535), help="0 for any free one.")
+@serve_options(click.IntRange(0, 65535), "0 for any free one.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
-@click.option("--name", "names", multiple=True, metavar="HOST", help="Another name by which this machine is asked.")
+@click.option("--password-file", metavar="FILE", type=click.Path(), help="A file that holds the password.")
 @click.option(
-    "--origin", "origins", multiple=True, metavar="URL", help="A SillyTavern on another machine to pair with."
+    "--log", metavar="FILE", type=click.Path(), help="Write to FILE; no page is opened and no login link made."
 )
-@click.option("--poll", is_flag=True, help="Look for changes every few seconds, where the disk does not tell of them.")
 def serve(
     invocation: Invocation,
     *,
@@ -34,20 +34,32 @@ def serve(
     names: tuple[str, ...],
     origins: tuple[str, ...],
     poll: bool,
+    password_file: str | None,
+    log: str | None,
 ) -> None:
     """Serve the page with your stories.
 
     It opens in the browser with a link that works once. Only this computer can reach it; with --host others can, and
     then the environment's FORKLORE_PASSWORD must hold a password. The SillyTavern extension talks to it, too.
+    To have it run whenever your computer does: `forklore service install`.
     """
+    if log is not None:
+        write_to(Path(log))
     serve_page(
         invocation.find(),
         as_json=invocation.json,
         browser=not no_browser,
+        log=log,
         host=host,
         port=port,
-        password=os.environ.get("FORKLORE_PASSWORD") or None,
+        password=_password(password_file),
         names=names,
         origins=origins,
         poll=poll,
     )
+
+
+def _password(file: str | None) -> str | None:
+    if file is not None:
+        return Path(file).read_text(encoding="utf-8", errors="surrogateescape").rstrip("\r\n")
+    return os.environ.get("FORKLORE_PASSWORD") or None
