@@ -222,7 +222,7 @@ def test_an_undo_that_is_refused_says_why_in_its_place_and_leads_to_what_comes_f
     item.get_by_role("button", name=re.compile("Undo")).click()
 
     expect(item.locator(".log-reason")).to_contain_text("went to the trash since")
-    expect(item.locator(".log-reason")).not_to_contain_text(deleted["operation"])
+    expect(item.locator(".log-reason")).to_contain_text("with the delete #2.")
     item.get_by_role("button", name="First undo: Deleted First").click()
     later = tab.page.locator(f".log-item[data-operation='{deleted['operation']}'] > button")
     expect(later).to_be_focused()
@@ -254,6 +254,19 @@ def test_the_history_says_what_was_undone_and_what_was_done_again(clean: Visit) 
     row.get_by_role("button", name=re.compile("^Undo")).click()
     tab.see(".notice", "Undone")
     assert not is_there(tab, "Maren Tolliver/First")
+
+
+def test_the_history_is_in_order_and_numbered_whatever_the_clock_said(clean: Visit) -> None:
+    tab = clean()
+    made = [tab.api("POST", "checkpoint", {"chat": MAREN, "name": f"At {day}"})["operation"] for day in (1, 2, 3)]
+    path = tab.root / f".forklore/operations/{made[1]}.json"
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), "when": "2020-01-01T12:00:00.000Z"}), "utf-8")
+    tab.go("log").see(".log-item")
+
+    shown = tab.page.locator(".log-item")
+    assert shown.evaluate_all("all => all.map((each) => each.dataset.operation)") == made[::-1]
+    assert [re.findall(r"#\d+", text) for text in shown.all_inner_texts()] == [["#3"], ["#2"], ["#1"]]
+    assert tab.page.locator(".log-day").count() == 3
 
 
 def test_a_history_without_operations_says_so(clean: Visit) -> None:

@@ -144,7 +144,7 @@
 /** @typedef {{chat: string, parent: string | null, lorebook: string | null, entries: number, outcome: string, warnings: Finding[], left_out_entries: string[], operation: string | null, plan: PlannedChange[]}} IsolatedFork */
 /** @typedef {{chat: string, error: ErrorTold}} RefusedFork */
 /** @typedef {{forks: IsolatedFork[], refused: RefusedFork[]}} IsolatedAll */
-/** @typedef {{id: string, kind: string, chat: string, when: string, undone: boolean, undoes?: string}} Operation */
+/** @typedef {{id: string, number: number | null, follows: string | null, request: string | null, kind: string, chat: string, when: string, undone: boolean, undoes: string | null}} Operation in the log, newest first: the number tells the order, not the clock */
 /** @typedef {{item: string, path: string | null, when: string, size: number, operation: string | null}} TrashItem */
 /** @typedef {{books: {name: string, size: number, age_days: number, from: string}[], map_entries: {chat: string, fork: string, book: string}[], kept_because: string[], operation: string | null}} Cleanup */
 /** @typedef {{ok: boolean, findings: Finding[], fixed: {code: string, where?: string, chat?: string, path?: string, repair: string, operation: string | null}[]}} Examined */

@@ -39,18 +39,18 @@ export async function showLog(place, _, signal) {
   /** @param {Operation[]} operations */
   function draw(operations) {
     if (!operations.length) return fill(list, emptiness("clock", t("log.empty"), h("p", null, t("log.empty.text"))));
-    /** @type {Map<string, Operation[]>} */
-    const days = new Map();
+    /** @type {{key: string, group: Operation[]}[]} */
+    const days = [];
     for (const operation of operations.slice(0, shown)) {
       const key = day(operation.when);
-      const group = days.get(key);
-      if (group) group.push(operation);
-      else days.set(key, [operation]);
+      // Where a clock was wrong a day comes twice: the order stays.
+      if (days.at(-1)?.key === key) days.at(-1)?.group.push(operation);
+      else days.push({ key, group: [operation] });
     }
     const around = { operations, gone: goneChats(operations), deeds: deedsOf(operations), load: steady(load) };
     fill(
       list,
-      ...[...days].map(([key, group]) => h("section", null, h("h2", { class: "log-day" }, key), h("ol", { class: "log-list" }, ...group.map((operation) => item(operation, around))))),
+      ...days.map(({ key, group }) => h("section", null, h("h2", { class: "log-day" }, key), h("ol", { class: "log-list" }, ...group.map((operation) => item(operation, around))))),
       operations.length > shown ? button(t("log.more"), () => ((shown += SHOWN), draw(operations))) : null,
     );
   }
@@ -134,7 +134,7 @@ function item(operation, { operations, gone, deeds, load }) {
       "div",
       { class: "log-words" },
       h("p", null, h("strong", null, word), " ", leads ? h("a", { href: link("timeline", operation.chat), title: operation.chat }, called) : called),
-      h("p", { class: "quiet" }, h("time", { datetime: operation.when, title: moment(operation.when) }, clock(operation.when)), operation.undone ? ` · ${t(again ? "log.redone" : "log.undone")}` : ""),
+      h("p", { class: "quiet" }, operation.number === null ? "" : `#${operation.number} · `, h("time", { datetime: operation.when, title: moment(operation.when) }, clock(operation.when)), operation.undone ? ` · ${t(again ? "log.redone" : "log.undone")}` : ""),
       reason,
     ),
     operation.undone ? null : act,
@@ -151,7 +151,7 @@ function item(operation, { operations, gone, deeds, load }) {
 function refusal(problem, operations, deeds) {
   const [title, action] = problemWords(problem);
   const later = operations.find((each) => problem.detail.includes(each.id));
-  const words = later ? title.replace(` ${later.id}`, "") : title;
+  const words = later ? title.replace(` ${later.id}`, later.number === null ? "" : ` #${later.number}`) : title;
   return [
     h("p", { class: "log-refused", dir: "auto" }, icon("warning"), " ", words),
     later
