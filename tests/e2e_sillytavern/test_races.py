@@ -24,6 +24,19 @@ ANSWERED = """
 """
 """Do something in the page between the service's answer and what the page makes of it."""
 
+LOST = """
+    (() => { const inner = window.fetch; window.fetch = async (url, init) => {
+        const response = await inner(url, init);
+        if (String(url).endsWith('/api/branch') && init?.method === 'POST') {
+            window.fetch = inner;
+            if (!a) throw new TypeError('Failed to fetch');
+            return new Response((await response.text()).slice(0, 40), { status: 200 });
+        }
+        return response;
+    }; })()
+"""
+"""Lose the answer to a branch, or with an argument the second half of it."""
+
 
 class TestOneAtATime:
     def test_rapid_clicks_make_one_fork(self, page: Page, tavern: Tavern, character: str) -> None:
@@ -156,18 +169,7 @@ class TestLost:
     ) -> None:
         main = begin(page, character)
         page.run("(() => { c.extensionSettings.forklore.whenAway = 'allow'; })()")
-        page.run(
-            """(() => { const inner = window.fetch; window.fetch = async (url, init) => {
-                const response = await inner(url, init);
-                if (String(url).endsWith('/api/branch') && init?.method === 'POST') {
-                    window.fetch = inner;
-                    if (!a) throw new TypeError('Failed to fetch');
-                    return new Response((await response.text()).slice(0, 40), { status: 200 });
-                }
-                return response;
-            }; })()""",
-            is_cut,
-        )
+        page.run(LOST, is_cut)
 
         page.click(2, "branch")
         page.wait_for_toast("broke off while the fork")
@@ -180,6 +182,62 @@ class TestLost:
         assert messages[2]["extra"]["branches"] == [name_of(fork)]
         assert metadata["auto_recap"]["checkpoint_lorebook_map"].keys() == {name_of(fork)}
         page.wait_for_state("connected")
+
+    def test_a_clock_that_is_wrong_hides_nothing(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+        page.run("(() => { const now = Date.now; Date.now = () => now() + 7_200_000; })()")
+        page.run(LOST)
+
+        page.click(2, "branch")
+        page.wait_for_toast("was made although")
+
+        (fork,) = [address for address in tavern.chats_of(folder_of(main)) if address != main]
+        assert tavern.read_chat(main)[1][2]["extra"]["branches"] == [name_of(fork)]
+
+    def test_a_fork_of_somebody_else_is_not_taken_for_the_lost_one(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        page.run(
+            """(() => { const inner = window.fetch; window.fetch = async (url, init) => {
+                if (String(url).endsWith('/api/branch') && init?.method === 'POST') {
+                    window.fetch = inner;
+                    throw new TypeError('Failed to fetch');
+                }
+                return inner(url, init);
+            }; })()"""
+        )
+        theirs = tavern.forklore().branch(main, at=2, leave_parent=True)
+
+        page.click(2, "branch")
+        page.wait_for_toast("had not been made")
+
+        assert tavern.chats_of(folder_of(main)) == sorted([main, theirs.chat])
+        assert "branches" not in tavern.read_chat(main)[1][2]["extra"]
+
+    def test_a_lost_fork_that_was_undone_meanwhile_is_not_pointed_to(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        page.run(
+            """(() => { const inner = window.fetch; window.fetch = async (url, init) => {
+                if (String(url).includes('/api/jobs/')) {
+                    window.fetch = inner;
+                    await new Promise((resolve) => { window.goOn = resolve; });
+                }
+                return inner(url, init);
+            }; })()"""
+        )
+        page.run(LOST)
+
+        page.click(2, "branch")
+        page.tab.wait_for_function("() => window.goOn")
+        tavern.forklore().undo()
+        page.run("window.goOn()")
+        page.wait_for_toast("is not there any more")
+
+        assert tavern.chats_of(folder_of(main)) == [main]
+        assert "branches" not in tavern.read_chat(main)[1][2]["extra"]
 
 
 class TestTwoTabs:
@@ -294,9 +352,14 @@ class TestKilled:
 
         service.start()
         page.wait_for_state("connected")
+        if page.address == main:  # no answer came: the log of the new service tells
+            told = ("was made although", "had not been made")
+            page.wait_until(lambda: any(each in text for text in page.noticed for each in told))
         workspace = forklore.open(tavern.user)
         workspace.recover()
         forks = [address for address in tavern.chats_of(folder_of(main)) if address != main]
+        linked = tavern.read_chat(main)[1][2]["extra"].get("branches", [])
+        assert linked == [name_of(fork) for fork in forks]
         for fork in forks:
             assert workspace.verify(fork).ok
             assert operations_about(tavern, fork) == ["branch"]

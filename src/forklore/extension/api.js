@@ -61,10 +61,8 @@ let connecting = null;
 let pairing = null;
 /** The code that was refused: until another one lies in our folder there is nothing to try. */
 let spent = '';
-/** The changes of ours whose answer is not here yet. @type {Set<Promise<any>>} */
-const changing = new Set();
-/** The operations that we asked for. @type {Set<string>} */
-const ours = new Set();
+/** What this page has asked for: the names of its jobs, which the log has as requests. @type {Set<string>} */
+const asked = new Set();
 let wake = () => {};
 
 /** @returns {{state: State, version: string, why: string, hasPassword: boolean}} */
@@ -185,31 +183,32 @@ export async function ask(method, path, { query = {}, body, job, timeout = ASK_M
 /** @param {string} path @param {Record<string, any>} [query] */
 export const look = (path, query) => ask('GET', path, { query });
 
-/** @param {string} path @param {any} body @param {{job?: string, timeout?: number}} [options] */
-export async function change(path, body, options) {
-    const asked = ask('POST', path, { body, ...options });
-    changing.add(asked);
-    try {
-        const answer = await asked;
-        if (typeof answer.operation === 'string') {
-            ours.add(answer.operation);
-        }
-        return answer;
-    } finally {
-        changing.delete(asked);
-    }
+/** @returns {string} a name for a job that nobody else has; without crypto.randomUUID, which plain http lacks */
+export function newJob() {
+    const bytes = crypto.getRandomValues(new Uint8Array(12));
+    return `tavern-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
 /**
- * Whether an operation is one that this page asked for: the event may come before the answer.
- * @param {string} operation
+ * Let the service change something; its log tells by the job what became of it.
+ * @param {string} path
+ * @param {any} body
+ * @param {{job?: string, timeout?: number}} [options]
  */
-export async function isOurs(operation) {
-    while (!ours.has(operation) && changing.size) {
-        await Promise.allSettled([...changing]);
-        await Promise.resolve();
+export function change(path, body, { job = newJob(), timeout } = {}) {
+    asked.add(job);
+    return ask('POST', path, { body, job, timeout });
+}
+
+/** Whether this page asked for an operation. @param {{request: string | null}} operation */
+export const isOurs = ({ request }) => request !== null && asked.has(request);
+
+/** What is told of something that may be gone: nothing if it is. @param {unknown} error @returns {null} */
+export function ifNotThere(error) {
+    if (error instanceof Problem && error.kind === 'not_found') {
+        return null;
     }
-    return ours.has(operation);
+    throw error;
 }
 
 /** Whether the service can be asked now; that it was away a moment ago says little. @returns {Promise<boolean>} */

@@ -109,7 +109,7 @@ async function check(text) {
 
 async function undo() {
     const { operations } = await api.look('log');
-    const latest = operations.find((/** @type {any} */ each) => !each.undone && each.kind !== 'undo');
+    const latest = operations.find((/** @type {any} */ each) => !each.undone && each.undoes === null);
     if (!latest) {
         notice('info', t('nothing_to_undo'));
         return '';
@@ -136,7 +136,7 @@ const takeBack = (operation, leaveParent) => api.change('undo', { operation, lea
  */
 async function undoFork({ id, chat: fork }) {
     refuseWhileGenerating();
-    const shown = await api.look('show', { chat: fork }).catch(ifNotThere);
+    const shown = await api.look('show', { chat: fork }).catch(api.ifNotThere);
     const [folder, name] = [fork.slice(0, fork.indexOf('/')), fork.slice(fork.indexOf('/') + 1)];
     const groupId = folder.startsWith('group:') ? folder.slice('group:'.length) : null;
     if (chatOrStop().address === fork) {
@@ -158,12 +158,4 @@ async function openParent(parent, groupId) {
         throw new api.Problem({ code: 'PARENT_MISSING', detail: t('parent_gone', { name }), action: t('open_another') });
     }
     await st.openByName(name, groupId);
-}
-
-/** @param {unknown} error */
-function ifNotThere(error) {
-    if (error instanceof api.Problem && error.kind === 'not_found') {
-        return null;
-    }
-    throw error;
 }

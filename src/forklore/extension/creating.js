@@ -19,7 +19,6 @@ import { ofKind, t } from './strings.js';
 const TRIES = 3;
 const FORK_MS = 600_000;
 const ASK_AGAIN_MS = 5_000;
-const CLOCKS_DIFFER_MS = 60_000;
 
 let busy = false;
 let native = false;
@@ -229,7 +228,6 @@ async function chosenName({ at, name }, chat, message) {
  * @returns {Promise<string | null>}
  */
 async function carryOut({ kind, name, swipe }, chat, message, steps) {
-    const started = Date.now();
     const more = kind === 'checkpoint' ? { name } : { swipe };
     const bodyNow = () => ({ chat: chat.address, at: placeOf(chat, message), leave_parent: true, ...more });
     /** @type {any} */
@@ -241,7 +239,7 @@ async function carryOut({ kind, name, swipe }, chat, message, steps) {
             throw error;
         }
         notice('warning', t('lost'), ofKind('title', kind));
-        void settle(kind, chat, message, error.job, started);
+        void settle(kind, chat, message, error.job);
         return null;
     }
     log('Made:', made.chat, made.lorebook, made.operation);
@@ -294,7 +292,7 @@ async function pointTo(made, kind, chat, message) {
  */
 async function madeByService(kind, bodyNow, steps) {
     for (let attempt = 1; ; attempt += 1) {
-        const job = crypto.randomUUID?.() ?? `job-${Date.now()}-${attempt}`;
+        const job = api.newJob();
         const stop = api.on('progress', (progress) => progress.job === job && steps.tell(progress));
         steps.cancel = () => void api.ask('DELETE', `jobs/${job}`).catch(() => {});
         try {
@@ -356,19 +354,13 @@ function tellWarnings(warnings, kind) {
  * @param {st.OpenChat} chat
  * @param {any} message
  * @param {string} job
- * @param {number} started
  */
-async function settle(kind, chat, message, job, started) {
+async function settle(kind, chat, message, job) {
     for (;;) {
         try {
-            if (await hasEnded(job)) {
-                const made = await madeMeanwhile(kind, chat, message, started);
-                const fork = made && (await pointTo(made, kind, chat, sameAs(message, made.at)));
-                if (fork) {
-                    notice('success', t('lost_found', { name: fork }), ofKind('title', kind));
-                } else if (!made) {
-                    notice('info', t('lost_not_made'), ofKind('title', kind));
-                }
+            const ended = (await api.ask('DELETE', `jobs/${job}`).catch(api.ifNotThere)) === null;
+            if (ended) {
+                await takeUp(kind, chat, message, job);
                 return;
             }
         } catch (error) {
@@ -381,47 +373,36 @@ async function settle(kind, chat, message, job, started) {
     }
 }
 
+/**
+ * Go on with the fork that a job has made, as the log tells: it knows of it also when the service was started anew.
+ * @param {Kind} kind
+ * @param {st.OpenChat} chat
+ * @param {any} message
+ * @param {string} job
+ */
+async function takeUp(kind, chat, message, job) {
+    const title = ofKind('title', kind);
+    const [operation] = (await api.look('log', { request: job })).operations;
+    if (!operation) {
+        notice('info', t('lost_not_made'), title);
+        return;
+    }
+    const shown = operation.undone ? null : await api.look('show', { chat: operation.chat }).catch(api.ifNotThere);
+    if (!shown) {
+        notice('info', t('lost_gone'), title);
+        return;
+    }
+    const made = { chat: operation.chat, at: shown.at, lorebook: shown.lorebook, operation: operation.id };
+    const fork = await pointTo(made, kind, chat, sameAs(message, made.at));
+    if (fork) {
+        notice('success', t('lost_found', { name: fork }), title);
+    }
+}
+
 /** The message as it is now, if the chat was read anew meanwhile. @param {any} message @param {number} at */
 function sameAs(message, at) {
     const there = st.context().chat[at];
     return there?.send_date === message.send_date && there?.mes === message.mes ? there : message;
-}
-
-/** Cancel a job. @param {string} job @returns {Promise<boolean>} whether it goes on no more */
-async function hasEnded(job) {
-    try {
-        await api.ask('DELETE', `jobs/${job}`);
-        return false;
-    } catch (error) {
-        if (error instanceof api.Problem && error.kind === 'not_found') {
-            return true;
-        }
-        throw error;
-    }
-}
-
-/**
- * The fork that was made at a message, and that nobody points to yet.
- * @param {Kind} kind
- * @param {st.OpenChat} chat
- * @param {any} message
- * @param {number} started
- * @returns {Promise<{chat: string, at: number, lorebook: string | null, operation: string} | null>}
- */
-async function madeMeanwhile(kind, chat, message, started) {
-    const linked = [message.extra?.bookmark_link, ...(message.extra?.branches ?? [])];
-    const folder = chat.address.slice(0, chat.address.indexOf('/') + 1);
-    for (const each of (await api.look('log')).operations) {
-        const isOfThen = Date.parse(each.when) >= started - CLOCKS_DIFFER_MS;
-        const isNew = !each.undone && each.chat.startsWith(folder) && !linked.includes(each.chat.slice(folder.length));
-        if (each.kind === kind && isOfThen && isNew) {
-            const shown = await api.look('show', { chat: each.chat });
-            if (shown.parent === chat.address) {
-                return { chat: each.chat, at: shown.at, lorebook: shown.lorebook, operation: each.id };
-            }
-        }
-    }
-    return null;
 }
 
 // --- when ready --------------------------------------------------------------------------------------------------

@@ -18,8 +18,10 @@ export function startFollowing() {
     }
     st.eventSource.on(events.WORLDINFO_SETTINGS_UPDATED, () => onChatChanged());
     api.on('state', onState);
-    api.on('operation', ({ id }) => {
-        looking = looking.then(() => onOperation(id)).catch(report);
+    api.on('operation', (operation) => {
+        if (!api.isOurs(operation)) {
+            looking = looking.then(onOperation).catch(report);
+        }
     });
 }
 
@@ -100,11 +102,10 @@ const textsIn = (messages) => JSON.stringify(messages.map((each) => [each.name, 
 /**
  * Forklore's page or command line did something. If it changed the chat that is open here, that is read anew: the next
  * save would write back what the page has in memory.
- * @param {string} operation
  */
-async function onOperation(operation) {
+async function onOperation() {
     const chat = st.openChat();
-    if (!chat || (await api.isOurs(operation))) {
+    if (!chat) {
         return;
     }
     await st.until(() => !st.isSaving(), 10_000);

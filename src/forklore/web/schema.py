@@ -66,7 +66,10 @@ CHECKED = fields(
         queueEmpty=FLAG, hasSceneBreak=FLAG, hasSceneRecap=FLAG, hasRunningRecap=FLAG, messageIndex=maybe(COUNT)
     ),
 )  # fmt: skip
-OPERATION = fields(id=TEXT, kind=TEXT, chat=TEXT, when=TEXT, undone=FLAG)
+OPERATION = fields(
+    id=TEXT, number=maybe(COUNT), follows=maybe(TEXT), request=maybe(TEXT), kind=TEXT, chat=TEXT, when=TEXT,
+    undone=FLAG, undoes=maybe(TEXT),
+)  # fmt: skip
 READINESS = fields(ready=FLAG, codes=many(TEXT))
 
 ANSWERS: dict[tuple[str, str], Shape] = {
@@ -92,7 +95,7 @@ ANSWERS: dict[tuple[str, str], Shape] = {
     ("get", "trash"): fields(items=many(open_fields(item=TEXT, size=COUNT, operation=maybe(TEXT)))),
     ("post", "trash"): fields(items=many(open_fields(item=TEXT, size=COUNT, operation=maybe(TEXT)))),
     ("post", "restore"): fields(item=TEXT, path=TEXT, operation=TEXT),
-    ("get", "log"): fields(operations=many(OPERATION)),
+    ("get", "log"): fields(operations=many(OPERATION), findings=many(open_fields(code=TEXT))),
     ("post", "undo"): fields(undone=TEXT, operation=TEXT),
     ("get", "queue"): open_fields(chat=TEXT, lorebook=maybe(TEXT), idle=FLAG, operations=many(ANYTHING)),
     ("post", "queue"): open_fields(chat=TEXT, lorebook=maybe(TEXT), idle=FLAG, operations=many(ANYTHING)),
