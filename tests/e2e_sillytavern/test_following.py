@@ -64,8 +64,8 @@ class TestCommands:
         assert page.address == main
         assert not tavern.chat_path(branch).exists()
         metadata, messages = tavern.read_chat(main)
-        assert messages[2]["extra"].get("branches", []) == []
-        assert metadata["auto_recap"]["checkpoint_lorebook_map"] == {}
+        assert "branches" not in messages[2]["extra"]
+        assert "auto_recap" not in metadata
         assert lore_in(page.send("Go on.")) == {"LORE-COMMON"}
 
     def test_undo_changes_the_chat_that_points_to_the_fork_and_not_the_one_that_is_open(
@@ -89,6 +89,57 @@ class TestCommands:
         metadata, messages = tavern.read_chat(main)
         assert messages[2]["extra"].get("branches", []) == []
         assert metadata["auto_recap"]["checkpoint_lorebook_map"].keys() == {name_of(checkpoint)}
+
+    def test_undo_gives_the_flag_back_to_an_earlier_checkpoint(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        page.saved()
+        before = tavern.read_chat(main)
+        first = new_checkpoint(page, "First")
+        second = new_checkpoint(page, "Second")
+        assert tavern.read_chat(main)[1][2]["extra"]["bookmark_link"] == "Second"
+
+        undo(page)
+        page.wait_for_toast("Taken back")
+        page.wait_for_chat(main)
+
+        metadata, messages = tavern.read_chat(main)
+        assert messages[2]["extra"]["bookmark_link"] == "First"
+        assert metadata["auto_recap"]["checkpoint_lorebook_map"].keys() == {"First"}
+        assert not tavern.chat_path(second).exists()
+        page.click(2, "flag")
+        page.wait_for_chat(first)
+        page.open_chat(main)
+        page.clear_toasts()
+        undo(page)
+        page.wait_for_toast("Taken back")
+        page.wait_for_chat(main)
+        assert tavern.read_chat(main) == before
+
+    def test_undo_in_a_group_takes_out_what_the_command_line_would(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        group = tavern.make_group(f"Group of {character}", [character])
+        main = page.open_group(group)
+        page.attach_book(f"Lore of {group}", {"harbour": "LORE-COMMON"})
+        page.send("Hello.")
+        before = tavern.read_chat(main)
+        page.checkpoint(1, "First of the group")
+        page.clear_toasts()
+        branch = page.branch(1)
+
+        for _ in range(2):
+            page.clear_toasts()
+            undo(page)
+            page.wait_for_toast("Taken back")
+            page.wait_for_chat(main)
+
+        assert not tavern.chat_path(branch).exists()
+        assert tavern.read_chat(main) == before
+        listed = json.loads((tavern.user / "groups" / f"{group}.json").read_bytes())["chats"]
+        assert listed == [name_of(main)]
+        assert page.run("c.groups.find(x => x.id === a).chats", group) == listed
 
     def test_undo_waits_for_no_message_and_a_fork_without_its_parent_stays(
         self, page: Page, tavern: Tavern, model: Model, character: str

@@ -15,6 +15,7 @@ from forklore.app.reading import Reading, reading
 from forklore.app.results import (
     DryRun,
     ForkMade,
+    LeftToPage,
     LogShown,
     QueueShown,
     SceneShown,
@@ -41,7 +42,7 @@ from forklore.errors import BadRequest, ForkloreError, Kind, LinkOutside
 from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.log.operations import Operation, undone_ids
 from forklore.model.finding import Report
-from forklore.model.plan import Plan
+from forklore.model.plan import EditFile, Plan
 from forklore.model.timeline import Story, Timeline
 from forklore.planning.cancelling import cancellation
 from forklore.planning.undo import UndoRefused
@@ -473,7 +474,8 @@ class Forklore:
     def undo(self, operation: str | None = None, *, leave_parent: bool = False) -> Undone:
         """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it.
 
-        With *leave_parent* what points to a fork stays: SillyTavern's page has the parent open and takes it out itself.
+        With *leave_parent* what points to a fork stays: SillyTavern's page has the parent open and makes the edits that
+        are ``left``.
         """
         if operation is not None:
             self._transactions.log.refuse_unread(operation)
@@ -481,16 +483,20 @@ class Forklore:
         from forklore.app.undoing import undo_plan
 
         target: list[Operation] = []
+        left: list[EditFile] = []
 
         def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
             operations = list(self._transactions.log)
             target.append(_to_undo(operation, operations))
             cache = self._means.cache()
-            return undo_plan(target[0], operations, self._workspace, cache, leave_parent=leave_parent), {}
+            plan, beside = undo_plan(target[0], operations, self._workspace, cache, leave_parent=leave_parent)
+            left.extend(beside)
+            return plan, {}
 
         applied = apply_alone(make_plan, self._means).operation
         self._heed_settings()
-        return Undone(target[0].id, applied.id, applied.pending)
+        to_page = tuple(LeftToPage.of(change, target[0].chat) for change in left)
+        return Undone(target[0].id, applied.id, applied.pending, to_page)
 
     # --- the extension --------------------------------------------------------------------------------------------
 

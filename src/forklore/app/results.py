@@ -9,7 +9,7 @@ from forklore.channels.queue import QueuedOperation
 from forklore.errors import ForkloreError, Kind, LinkOutside
 from forklore.log.operations import Operation
 from forklore.model.finding import Finding, Located, Report
-from forklore.model.plan import Plan
+from forklore.model.plan import EditFile, LineEdit, Plan
 from forklore.model.timeline import Story
 
 
@@ -220,16 +220,46 @@ class LogShown:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftToPage:
+    """Edits of an open chat, or of a group, that SillyTavern's page makes itself."""
+
+    chat: str | None
+    group: str | None
+    edits: tuple[LineEdit, ...]
+
+    @classmethod
+    def of(cls, change: EditFile, beside: str) -> LeftToPage:
+        """Return the edits of *change* as those of a group, or of a chat in the folder of the chat *beside*."""
+        folder, _, file = change.path.rpartition("/")
+        name = file.rpartition(".")[0]
+        if folder == "groups":
+            return cls(None, name, change.edits)
+        return cls(f"{beside.partition('/')[0]}/{name}", None, change.edits)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the edits; how a file is laid out means nothing to a page."""
+        whole = {"line": None, "do": None, "path": None, "text": None, "only_if": None, "prune": 0}
+        edits = [{key: each.to_json().get(key, value) for key, value in whole.items()} for each in self.edits]
+        return {"chat": self.chat, "group": self.group, "edits": edits}
+
+
+@dataclass(frozen=True, slots=True)
 class Undone:
     """An operation that was undone, and the operation that did it."""
 
     undone: str
     operation: str
     pending: tuple[str, ...] = ()
+    left: tuple[LeftToPage, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the undo as the contract shows it."""
-        return {"undone": self.undone, "operation": self.operation, "pending": list(self.pending)}
+        return {
+            "undone": self.undone,
+            "operation": self.operation,
+            "pending": list(self.pending),
+            "left": [each.to_json() for each in self.left],
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from forklore.formats.json_edit import value_text
 from forklore.formats.json_text import NotJson, to_text
 from forklore.log.operations import Operation, undone_ids
 from forklore.model.address import place_of
-from forklore.model.plan import HEADER, LineEdit, Plan, Put
+from forklore.model.plan import HEADER, EditFile, LineEdit, Plan, Put
 from forklore.model.timeline import ChatFacts, Identity, children_of, means
 from forklore.planning.undo import (
     ISOLATION,
@@ -38,10 +38,11 @@ from forklore.planning.undo import (
 
 def undo_plan(
     operation: Operation, log: list[Operation], workspace: Workspace, cache: Path | None, *, leave_parent: bool = False
-) -> Plan:
+) -> tuple[Plan, tuple[EditFile, ...]]:
     """Return the plan that undoes *operation*; raises ``UndoRefused`` when something was built on it since.
 
-    With *leave_parent* what points to a fork stays: SillyTavern's page has the parent open and takes it out itself.
+    With *leave_parent* the edits of what points to a fork come beside the plan: SillyTavern's page has the parent open
+    and makes them itself.
     """
     makes_fork = _makes_fork(operation)
     removes = _origin(operation, log).kind in ("delete", "cleanup", "restore")
@@ -61,10 +62,12 @@ def undo_plan(
             return edits_that_fit(change, operation, workspace)
         return inverse_edits(change)
 
+    changes = _changes(operation)
+    left = [change for change in changes if leave_parent and change.get("role") in _POINTING]
     plan = plan_undo(
         operation.id,
         operation.chat,
-        [change for change in _changes(operation) if not (leave_parent and change.get("role") in _POINTING)],
+        [change for change in changes if change not in left],
         exists=workspace.exists,
         edits_of=edits_of,
         notes=operation.notes | ({"children": children} if children else {}),
@@ -72,7 +75,7 @@ def undo_plan(
     )
     if not would_change(plan, workspace):
         raise UndoRefused("What the operation changed was changed again since.")
-    return plan
+    return plan, tuple(EditFile(each["path"], edits, each["role"]) for each in left if (edits := edits_of(each)))
 
 
 def _origin(operation: Operation, log: list[Operation]) -> Operation:

@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { makeFork } from './creating.js';
 import { choose, element, heading, notice, showProblem } from './dialogs.js';
-import { editOnDisk, refuseWhileGenerating } from './editing.js';
+import { editOnDisk, refuseWhileGenerating, takeBack } from './editing.js';
 import { onChatChanged } from './opening.js';
 import * as st from './sillytavern.js';
 import { t } from './strings.js';
@@ -121,19 +121,15 @@ async function undo() {
         return '';
     }
     const isFork = latest.kind === 'checkpoint' || latest.kind === 'branch';
-    const undone = await (isFork ? undoFork(latest) : editOnDisk(chatOrStop(), () => takeBack(latest.id, false)));
-    notice('success', t('undone', { what }));
+    const undone = await (isFork
+        ? undoFork(latest)
+        : editOnDisk(chatOrStop(), () => api.change('undo', { operation: latest.id })));
+    notice(undone.pending.length ? 'warning' : 'success', [t('undone', { what }), ...undone.pending].join('\n'));
     onChatChanged();
     return JSON.stringify(undone);
 }
 
-/** @param {string} operation @param {boolean} leaveParent */
-const takeBack = (operation, leaveParent) => api.change('undo', { operation, leave_parent: leaveParent });
-
-/**
- * Take a fork back. What points to it is taken out by the page if the parent is open, else by the service.
- * @param {{id: string, chat: string}} latest
- */
+/** @param {{id: string, chat: string}} latest */
 async function undoFork({ id, chat: fork }) {
     refuseWhileGenerating();
     const shown = await api.look('show', { chat: fork }).catch(api.ifNotThere);
@@ -143,12 +139,7 @@ async function undoFork({ id, chat: fork }) {
         await openParent(shown?.parent ?? '', groupId);
     }
     const chat = chatOrStop();
-    return editOnDisk(chat, async () => {
-        const isParentOpen = chat.address === shown?.parent;
-        const undone = await takeBack(id, isParentOpen);
-        await (isParentOpen ? st.forget(name, groupId) : st.unlist(name, groupId));
-        return undone;
-    });
+    return editOnDisk(chat, () => takeBack(id, { name, groupId }, chat.address === shown?.parent));
 }
 
 /** A fork cannot be taken away while it is open: SillyTavern would write it again. @param {string} parent @param {string | null} groupId */

@@ -1,6 +1,7 @@
 /** Making a fork: the page saves, the service makes the new files, the page points to them. */
 import * as api from './api.js';
 import { askText, element, heading, notice, showBlocked, showProblem, Steps, whileWaiting } from './dialogs.js';
+import * as editing from './editing.js';
 import { log } from './log.js';
 import { settings } from './settings.js';
 import * as st from './sillytavern.js';
@@ -326,8 +327,7 @@ async function madeByService(kind, bodyNow, steps) {
  */
 async function takeBack(made, fork, kind, chat) {
     try {
-        await api.change('undo', { operation: made.operation, leave_parent: st.isStillOpen(chat) });
-        await st.unlist(fork, chat.groupId);
+        await editing.takeBack(made.operation, { name: fork, groupId: chat.groupId }, st.isStillOpen(chat));
         notice('warning', `${t('context_changed')} (CONTEXT_CHANGED)`, ofKind('title', kind));
     } catch (error) {
         console.error('[Forklore]', error);

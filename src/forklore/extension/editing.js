@@ -32,6 +32,19 @@ export async function editOnDisk(chat, act) {
     }
 }
 
+/**
+ * Take a fork back. What points to it is edited by the page if the parent is open, else by the service.
+ * @param {string} operation
+ * @param {{name: string, groupId: string | null}} fork
+ * @param {boolean} isParentOpen
+ */
+export async function takeBack(operation, { name, groupId }, isParentOpen) {
+    const undone = await api.change('undo', { operation, leave_parent: isParentOpen });
+    await st.makeEdits(undone.left);
+    await st.unlist(name, groupId); // whoever has edited the file, the page has the group in memory
+    return undone;
+}
+
 /** A message that is being written would be lost when the chat is read anew, or another one opened. */
 export function refuseWhileGenerating() {
     if (st.isGenerating()) {

@@ -7,6 +7,7 @@ import * as bookmarks from '../../../bookmarks.js';
 import * as groupChats from '../../../group-chats.js';
 import * as user from '../../../user.js';
 import * as worldInfo from '../../../world-info.js';
+import { makeEdit } from './edits.js';
 
 /** Everything SillyTavern offers to extensions, as it is now: parts of it go stale when the chat changes. */
 export const context = () => SillyTavern.getContext();
@@ -203,25 +204,27 @@ export async function pointTo({ kind, name, lorebook, groupId }, message) {
 }
 
 /**
- * Take out of the open chat whatever points to a fork that is no more.
- * @param {string} name
- * @param {string | null} groupId
+ * Make the edits that the service leaves to the page, and save: those of the open chat, and those of groups.
+ * @param {{chat: string | null, group: string | null, edits: import('./edits.js').Edit[]}[]} left
  */
-export async function forget(name, groupId) {
-    const { chat, chatMetadata } = context();
-    for (const message of chat) {
-        for (const extra of [message.extra, ...(message.swipe_info ?? []).map((/** @type {any} */ each) => each?.extra)]) {
-            if (extra?.bookmark_link === name) {
-                delete extra.bookmark_link;
-            }
-            if (Array.isArray(extra?.branches) && extra.branches.includes(name)) {
-                extra.branches = extra.branches.filter((/** @type {string} */ each) => each !== name);
-            }
-        }
+export async function makeEdits(left) {
+    const { chat, chatMetadata, groups } = context();
+    const header = { chat_metadata: chatMetadata };
+    const lineOf = (/** @type {number | null} */ line) => (line === null ? null : line < 0 ? header : chat[line]);
+    const open = openChat()?.address;
+    // Everything is made before anything is waited for.
+    const ofChat = left.filter((each) => each.chat !== null && each.chat === open).flatMap(({ edits }) => edits);
+    const isChanged = ofChat.filter((edit) => makeEdit(lineOf(edit.line), edit)).length > 0;
+    const changed = groups.filter((/** @type {any} */ group) => {
+        const ofGroup = left.filter((each) => each.group === group.id).flatMap(({ edits }) => edits);
+        return ofGroup.filter((edit) => makeEdit(group, edit)).length > 0;
+    });
+    for (const { id } of changed) {
+        await groupChats.editGroup(id, true, false);
     }
-    delete chatMetadata.auto_recap?.checkpoint_lorebook_map?.[name];
-    await unlist(name, groupId);
-    await saveChat();
+    if (isChanged) {
+        await saveChat();
+    }
 }
 
 /**

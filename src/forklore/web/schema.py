@@ -70,6 +70,10 @@ OPERATION = fields(
     id=TEXT, number=maybe(COUNT), follows=maybe(TEXT), request=maybe(TEXT), kind=TEXT, chat=TEXT, when=TEXT,
     undone=FLAG, undoes=maybe(TEXT),
 )  # fmt: skip
+EDIT = fields(
+    line=maybe(COUNT), do={"enum": ["put", "drop", "append", "take"]}, path=many({"type": ["string", "integer"]}),
+    text=maybe(TEXT), only_if=maybe(TEXT), prune=COUNT,
+)  # fmt: skip
 READINESS = fields(ready=FLAG, codes=many(TEXT))
 
 ANSWERS: dict[tuple[str, str], Shape] = {
@@ -96,7 +100,12 @@ ANSWERS: dict[tuple[str, str], Shape] = {
     ("post", "trash"): fields(items=many(open_fields(item=TEXT, size=COUNT, operation=maybe(TEXT)))),
     ("post", "restore"): fields(item=TEXT, path=TEXT, operation=TEXT),
     ("get", "log"): fields(operations=many(OPERATION), findings=many(open_fields(code=TEXT))),
-    ("post", "undo"): fields(undone=TEXT, operation=TEXT),
+    ("post", "undo"): fields(
+        undone=TEXT,
+        operation=TEXT,
+        pending=many(TEXT),
+        left=many(fields(chat=maybe(TEXT), group=maybe(TEXT), edits=many(EDIT))),
+    ),
     ("get", "queue"): open_fields(chat=TEXT, lorebook=maybe(TEXT), idle=FLAG, operations=many(ANYTHING)),
     ("post", "queue"): open_fields(chat=TEXT, lorebook=maybe(TEXT), idle=FLAG, operations=many(ANYTHING)),
     ("get", "settings"): open_fields(policy=TEXT, names=ANYTHING, shared_books=many(TEXT)),

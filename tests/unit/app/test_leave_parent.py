@@ -8,6 +8,9 @@ import pytest
 
 import forklore
 from forklore.app.forklore import Forklore
+from forklore.app.results import Undone
+from forklore.model.plan import HEADER, LineEdit
+from forklore.planning.undo import taken_back
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat
 from forklore.testing.stories import read_workspace, write_workspace
@@ -106,6 +109,19 @@ class TestTheParentIsLeftAlone:
         assert {path: before[path] for path in after} == after
         assert len(before) - len(after) == 2
 
+    def test_the_edits_that_are_left_make_of_the_parent_what_undo_would_make(
+        self, tmp_path: Path, chat: str, kind: str
+    ) -> None:
+        workspace = tale(tmp_path, chat)
+        before = stories_in(tmp_path)
+        made = getattr(workspace, kind)(chat, at=3, leave_parent=True)
+        point_to_the_fork(workspace, chat, made)
+
+        undone = workspace.undo(leave_parent=True)
+        make_edits(tmp_path, undone)
+
+        assert stories_in(tmp_path) == before
+
     def test_what_was_undone_comes_back_and_goes_again(self, tmp_path: Path, chat: str, kind: str) -> None:
         workspace = tale(tmp_path, chat)
         made = getattr(workspace, kind)(chat, at=3, leave_parent=True)
@@ -123,6 +139,56 @@ class TestTheParentIsLeftAlone:
 
 def json_of(content: bytes) -> Any:
     return [json.loads(line) for line in content.split(b"\n") if line.strip()] if b"\n{" in content else content
+
+
+def stories_in(root: Path) -> dict[str, Any]:
+    return {path: json_of(content) for path, content in read_workspace(root).items()}
+
+
+def make_edits(root: Path, undone: Undone) -> None:
+    """Do what the page does with the edits that were left to it, as the answer tells them."""
+    for left in undone.to_json()["left"]:
+        path = root / f"groups/{left['group']}.json" if left["chat"] is None else OpenChat(root, left["chat"]).path
+        told = [{key: edit[key] for key in edit if edit[key] or key == "line"} for edit in left["edits"]]
+        path.write_bytes(taken_back(path.read_bytes(), [LineEdit.from_json(edit) for edit in told]))
+
+
+class TestWhatIsLeftToThePage:
+    def test_nothing_where_the_parent_is_not_left(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path, SOLO)
+        workspace.checkpoint(SOLO, leave_parent=True)
+
+        assert workspace.undo().left == ()
+
+    def test_the_flag_goes_back_to_an_earlier_checkpoint_if_it_is_still_there(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path, SOLO)
+        for name in ("First", "Second", "Third"):
+            point_to_the_fork(workspace, SOLO, workspace.checkpoint(SOLO, at=3, name=name, leave_parent=True))
+        workspace.delete("Mira/Second")
+
+        make_edits(tmp_path, workspace.undo(operation_of(workspace, "Mira/Third"), leave_parent=True))
+
+        page = OpenChat(tmp_path, SOLO)
+        assert page.messages[3]["extra"]["bookmark_link"] == "First"
+        assert page.metadata["auto_recap"]["checkpoint_lorebook_map"].keys() == {"First"}
+
+    def test_each_edit_is_told_whole(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path, GROUP)
+        made = workspace.branch(GROUP, at=3, leave_parent=True)
+        point_to_the_fork(workspace, GROUP, made)
+
+        group, parent = workspace.undo(leave_parent=True).to_json()["left"]
+
+        name = made.chat.partition("/")[2]
+        entry = {"line": None, "do": "take", "path": ["chats"], "text": f'"{name}"', "only_if": None, "prune": 0}
+        assert group == {"chat": None, "group": "17", "edits": [entry]}
+        assert (parent["chat"], parent["group"]) == (GROUP, None)
+        assert {edit["line"] for edit in parent["edits"]} == {HEADER, 3}
+        assert {tuple(edit) for edit in parent["edits"]} == {tuple(entry)}
+
+
+def operation_of(workspace: Forklore, chat: str) -> str:
+    return next(each.id for each in workspace.log().operations if each.chat == chat)
 
 
 class TestWhatWasThereBefore:
