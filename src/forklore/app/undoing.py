@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
@@ -13,7 +13,7 @@ from forklore.disk.disk import is_there
 from forklore.disk.files import OpenFile
 from forklore.disk.referrers import Referrers, referrers
 from forklore.disk.scan import scan_chats
-from forklore.disk.staging import Content, content_is, is_content
+from forklore.disk.staging import Content, content_is, is_content, prepare_edit
 from forklore.disk.workspace import Workspace
 from forklore.errors import ForkloreError
 from forklore.formats.chat_facts import read_header
@@ -63,19 +63,36 @@ def undo_plan(
         return inverse_edits(change)
 
     changes = _changes(operation)
-    left = [change for change in changes if leave_parent and change.get("role") in _POINTING]
+    pointing = [change for change in changes if leave_parent and change.get("role") in _POINTING]
+    left = tuple(EditFile(each["path"], edits, each["role"]) for each in pointing if (edits := edits_of(each)))
+    notes = {key: note for key, note in operation.notes.items() if key != "taken_out"}
     plan = plan_undo(
         operation.id,
         operation.chat,
-        [change for change in changes if change not in left],
+        [change for change in changes if change not in pointing],
         exists=workspace.exists,
         edits_of=edits_of,
-        notes=operation.notes | ({"children": children} if children else {}),
+        notes=notes | _noted(children=children, taken_out=_taken_out(left, workspace)),
         item_of=lambda change: _item_now(change, log, workspace),
     )
     if not would_change(plan, workspace):
         raise UndoRefused("What the operation changed was changed again since.")
-    return plan, tuple(EditFile(each["path"], edits, each["role"]) for each in left if (edits := edits_of(each)))
+    return plan, left
+
+
+def _noted(**notes: list[Any]) -> dict[str, Any]:
+    return {key: note for key, note in notes.items() if note}
+
+
+def _taken_out(left: Iterable[EditFile], workspace: Workspace) -> list[dict[str, Any]]:
+    """Return, as the log has edits, what SillyTavern's page will take out: undoing the undo puts it back."""
+    taken: list[dict[str, Any]] = []
+    for change in left:
+        with suppress(OSError, ForkloreError, NotJson, IndexError), OpenFile(workspace.file(change.path)) as file:
+            if prepared := prepare_edit(change, file):
+                inverse = [each.to_json() for each in prepared.inverse]
+                taken.append({"do": "edit", "path": change.path, "role": change.role, "inverse": inverse})
+    return taken
 
 
 def _origin(operation: Operation, log: list[Operation]) -> Operation:
@@ -131,11 +148,10 @@ _POINTING = frozenset({"link", "group entry"})
 
 
 def _changes(operation: Operation) -> tuple[dict[str, Any], ...]:
-    """Return what the operation changed, and what it left to SillyTavern's page while the fork is there."""
-    if not _makes_fork(operation):
-        return operation.changes
+    """Return what the operation changed, and what it left to SillyTavern's page: to write it, or to take it out."""
     edited = {change["path"] for change in operation.changes if change["do"] == "edit"}
-    left = (change for change in operation.notes.get("left", ()) if change["path"] not in edited)
+    noted = operation.notes.get("left" if _makes_fork(operation) else "taken_out", ())
+    left = (change for change in noted if change["path"] not in edited)
     return (*operation.changes, *left)
 
 

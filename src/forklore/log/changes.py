@@ -85,6 +85,7 @@ _NOTES: Mapping[str, Callable[[object], Any]] = {
     "needs": story_path,
     "children": lambda value: list_of(value, _text),
     "left": lambda value: list_of(value, change_of),
+    "taken_out": lambda value: list_of(value, change_of),
     "sent": lambda value: dict(object_of(value, "a note")),
 }
 

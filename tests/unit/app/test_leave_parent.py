@@ -122,6 +122,21 @@ class TestTheParentIsLeftAlone:
 
         assert stories_in(tmp_path) == before
 
+    def test_what_the_page_took_out_comes_back_with_the_fork(self, tmp_path: Path, chat: str, kind: str) -> None:
+        workspace = tale(tmp_path, chat)
+        before = stories_in(tmp_path)
+        made = getattr(workspace, kind)(chat, at=3, leave_parent=True)
+        point_to_the_fork(workspace, chat, made)
+        forked = stories_in(tmp_path)
+        undo = workspace.undo(leave_parent=True)
+        make_edits(tmp_path, undo)
+
+        again = workspace.undo(undo.operation)
+
+        assert stories_in(tmp_path) == forked
+        workspace.undo(again.operation)
+        assert stories_in(tmp_path) == before
+
     def test_what_was_undone_comes_back_and_goes_again(self, tmp_path: Path, chat: str, kind: str) -> None:
         workspace = tale(tmp_path, chat)
         made = getattr(workspace, kind)(chat, at=3, leave_parent=True)
