@@ -121,7 +121,7 @@ def in_trash(item: str, workspace: Workspace) -> bool:
 
 def seen_in_trash(item: str, name: str, workspace: Workspace) -> tuple[str | None, Identity]:
     """Return the lorebook that a chat in the trash names, and what tells it from others of its *name*."""
-    with suppress(OSError, ForkloreError, ChatDamaged), OpenFile(workspace.places.item(item)) as file:
+    with suppress(OSError, ForkloreError, ChatDamaged, IndexError), OpenFile(workspace.places.item(item)) as file:
         facts = read_header(file.chat.line_bytes(HEADER), name)
         return facts.lorebook, Identity(facts.timeline, facts.integrity, facts.former_mark)
     return None, Identity()

@@ -10,7 +10,6 @@ import pytest
 import forklore
 from forklore.app.deleting import ChatHasForks
 from forklore.app.forklore import Forklore
-from forklore.disk.publishing import NameTaken
 from forklore.planning.undo import UndoRefused
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat
@@ -348,10 +347,23 @@ class TestOutOfOrder:
         workspace = tale(tmp_path)
         workspace.checkpoint("Mira/Tale", name="A")
         deleted = workspace.delete("Mira/A")
-        workspace.checkpoint("Mira/Tale", name="A")
+        again = workspace.checkpoint("Mira/Tale", name="A")
         before = read_workspace(tmp_path)
 
-        with pytest.raises(NameTaken):
+        with pytest.raises(UndoRefused) as refused:
+            workspace.undo(deleted.operation)
+
+        assert f"forklore undo {again.operation}" in refused.value.action
+        assert read_workspace(tmp_path) == before
+
+    def test_is_refused_when_somebody_else_took_the_name(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path)
+        workspace.checkpoint("Mira/Tale", name="A")
+        deleted = workspace.delete("Mira/A")
+        write_workspace(tmp_path, {"chats/Mira/A.jsonl": b"{}"})
+        before = read_workspace(tmp_path)
+
+        with pytest.raises(UndoRefused, match="is there already"):
             workspace.undo(deleted.operation)
 
         assert read_workspace(tmp_path) == before
