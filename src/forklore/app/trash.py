@@ -24,7 +24,7 @@ from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.log.operations import Operation
 from forklore.model.address import ChatAddress
 from forklore.model.plan import EditFile, Plan, RestoreFile
-from forklore.model.stored import TRASH
+from forklore.model.stored import TRASH, number_in
 from forklore.model.timeline import children_of
 from forklore.planning.deleting import plan_restore
 from forklore.planning.undo import inverse_edits
@@ -65,8 +65,13 @@ def trash(means: Means) -> TrashShown:
                 operation, origin = known.get(item, (None, None))
                 when = operation.when if operation else _timestamp(stat.st_mtime)
                 items.append(TrashItem(item, origin, when, stat.st_size, operation.id if operation else None))
-    items.sort(key=lambda each: (each.when, each.item), reverse=True)
+    items.sort(key=_order, reverse=True)
     return TrashShown(tuple(items))
+
+
+def _order(item: TrashItem) -> tuple[int, str, str]:
+    """What the trash is sorted by: the number of the operation, which no clock can turn round."""
+    return number_in(item.item.partition("/")[0]) or 0, item.when, item.item
 
 
 def _timestamp(seconds: float) -> str:
