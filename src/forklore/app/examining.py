@@ -16,11 +16,13 @@ from forklore.checks.opening import findings_on_opening
 from forklore.disk.files import read_small
 from forklore.disk.spreading import spread
 from forklore.disk.workspace import ChatNotFound
-from forklore.errors import ForkloreError, LinkOutside
+from forklore.errors import FileInUse, FileOnlineOnly, ForkloreError, LinkOutside
 from forklore.formats.lorebook_json import LorebookUnreadable, parse_lorebook
 from forklore.model.address import ChatAddress
 from forklore.model.copies import originals_first
 from forklore.model.finding import Finding, Located, Severity
+
+_TOLD_AS_THEY_ARE = {FileInUse.code, FileOnlineOnly.code}
 
 
 def examine(means: Means) -> Iterator[Located]:
@@ -61,7 +63,8 @@ def _timeline(address: ChatAddress, means: Means, around: Around) -> _Seen:
     except ChatNotFound:
         return _Seen()  # removed while we look
     except ForkloreError as error:
-        finding = Finding("CHAT_DAMAGED", Severity.ERROR, error.message, error.action)
+        code = error.code if error.code in _TOLD_AS_THEY_ARE else "CHAT_DAMAGED"
+        finding = Finding(code, Severity.ERROR, error.message, error.action)
         return _Seen((Located(finding, chat=str(address)),))
 
 
@@ -113,6 +116,8 @@ def _unread_books(timelines: Sequence[_Seen], means: Means, around: Around) -> I
             parse_lorebook(name, read_small(workspace.file(path)))
         except LinkOutside:
             continue  # told among the links
+        except FileOnlineOnly as error:
+            yield Located(Finding(error.code, Severity.ERROR, error.message, error.action), path=path)
         except (OSError, LorebookUnreadable) as error:
             yield Located(
                 Finding(

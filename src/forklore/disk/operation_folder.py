@@ -18,8 +18,9 @@ from typing import Any
 from forklore.disk.disk import Disk, is_there, same_disk
 from forklore.disk.failures import left_over
 from forklore.disk.files import read_small
-from forklore.disk.places import Places, is_link
+from forklore.disk.places import Places
 from forklore.disk.state import State, refuse_newer
+from forklore.disk.system import is_link
 from forklore.errors import DiskFailed, ForkloreError, OperationForeign
 from forklore.log.changes import (
     Unreadable,

@@ -9,7 +9,6 @@ has said so; that answer lies in the user's state folder, with the place it was 
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from forklore.disk.state import State
+from forklore.disk.system import is_link
 from forklore.errors import LinkOutside, PathOutside
 from forklore.model.stored import (
     FOLDER,
@@ -37,7 +37,6 @@ ALLOW = "allow"
 """The repair that lets a linked folder be followed."""
 _LINKS = "links.json"
 _STORY = {"chats", "group chats", "groups", "worlds", "characters"}
-_JUNCTION = getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", None)  # Windows' own kind of link to a folder
 
 
 class Places:
@@ -186,17 +185,6 @@ def _as_stored() -> Iterator[None]:
         yield
     except LinkOutside as error:
         raise PathOutside(error.message, action=error.action) from error
-
-
-def is_link(place: str | Path) -> bool:
-    """Whether a name is a link, of whatever kind the system has."""
-    try:
-        found = os.lstat(place)
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISLNK(found.st_mode) or (
-        _JUNCTION is not None and getattr(found, "st_reparse_tag", None) == _JUNCTION
-    )
 
 
 def _is_odd(name: str) -> bool:

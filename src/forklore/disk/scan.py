@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from forklore.disk.files import OpenFile
 from forklore.disk.spreading import spread
 from forklore.disk.state import make_private
+from forklore.disk.system import is_online_only, open_shared
 from forklore.disk.workspace import ChatFolder, Workspace
 from forklore.errors import ForkloreError
 from forklore.formats.chat_facts import HeaderFacts, count_messages, find_links, links_of, read_header
@@ -31,7 +32,7 @@ from forklore.version import VERSION
 _MANY = 200  # from this number of chats on the faster reader of headers pays for its own import
 _WHOLE = 16 << 20  # a chat up to this size is read as a whole, a larger one piece by piece
 _MOST_PAIRS = 500_000  # of chats and forks that may be linked there, in one folder
-_O_BINARY = getattr(os, "O_BINARY", 0)
+_NOT_READ = -1  # no file has this size, so it is looked at again the next time
 
 _dumps = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -101,9 +102,8 @@ def _facts(looked: Sequence[_Look], memory: _Memory, progress: Progress | None) 
     reader = _Reader(known, looked, quickly=len(changed) >= _MANY)
     parts = spread(reader.rows, changed, progress or (lambda _done, _total: None))
     for (look, name), row in zip(changed, chain.from_iterable(parts), strict=True):
-        if row is None:
-            memory.is_partial = True
-        else:
+        memory.is_partial |= row is None or row[0] == _NOT_READ
+        if row is not None:
             known[look.folder.path][name] = row
             memory.changed = True
     facts: list[ChatFacts] = []
@@ -191,6 +191,9 @@ def _may_link(fork: str, row: Row, look: _Look) -> Iterable[str]:
 def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: set[str] | None) -> Row | None:
     """Return the row of one chat; None when it vanished or may not be read."""
     links: tuple[Link, ...] = ()
+    if is_online_only(stat):
+        facts = HeaderFacts(damaged=True)
+        return [_NOT_READ, stat.st_mtime_ns, 0, *facts[:5], links, *facts[5:], []]
     try:
         if stat.st_size > _WHOLE:
             with OpenFile(path) as file:
@@ -210,7 +213,7 @@ def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: s
 
 
 def _content(path: str, size: int) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | _O_BINARY)
+    descriptor = open_shared(path)
     try:
         return os.read(descriptor, size)
     finally:
@@ -295,7 +298,10 @@ class _Memory:
             make_private(self._path.parent, upto=self._path.parent)
             temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
             temporary.write_text(f"{_dumps(first)}\n{_dumps(self._rows)}", encoding="utf-8")
-            os.replace(temporary, self._path)
+            try:
+                os.replace(temporary, self._path)
+            except OSError:  # somebody reads it, and nobody can replace it there meanwhile
+                temporary.unlink()
 
 
 def _digest(root: Path, looked: Sequence[_Look]) -> str:

@@ -11,8 +11,9 @@ from operator import attrgetter
 from pathlib import Path
 
 from forklore.disk.files import OpenFile
-from forklore.disk.places import Places, is_link
+from forklore.disk.places import Places
 from forklore.disk.state import State
+from forklore.disk.system import is_file, is_link
 from forklore.errors import ForkloreError, Kind, LinkOutside
 from forklore.formats.card_png import CardUnreadable, card_lorebook, read_card
 from forklore.formats.group_json import Group, parse_group
@@ -163,7 +164,7 @@ class Workspace:
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file; raises ``LinkOutside`` when a link leads out of the workspace."""
-        return os.path.isfile(self.places.file(path))
+        return is_file(self.places.file(path))
 
     def is_taken(self, path: str) -> bool:
         """Whether something has this name, be it a link that leads nowhere."""

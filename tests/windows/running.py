@@ -1,0 +1,58 @@
+"""Run the tests with a Python for Windows, under Wine.
+
+``python -m tests.windows.running [ARGUMENTS OF PYTEST]``; without any, all the suites that are meant to run there.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.windows.installing import PROJECT, cache, environment, packages, python
+
+SUITES = ("unit", "crash", "property", "edges", "acceptance", "windows")
+
+
+def main() -> int:
+    """Run pytest there, let its output be seen as it comes, and return its exit code."""
+    arguments = sys.argv[1:] or [f"tests/{suite}" for suite in SUITES]
+    workers = os.environ.get("WORKERS", "auto")
+    command = ["wine", str(python()), "-m", "pytest", "-q", "-n", workers, "-p", "no:cacheprovider", *arguments]
+    # A device that swallows or ends everything is no stream there: pipes are.
+    with subprocess.Popen(
+        command,
+        cwd=PROJECT,
+        env=environment() | _python_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.close()
+        while data := os.read(process.stdout.fileno(), 1 << 16):
+            sys.stdout.buffer.write(data.replace(b"\r\n", b"\n"))
+            sys.stdout.buffer.flush()
+    return process.returncode
+
+
+def _python_environment() -> dict[str, str]:
+    return {
+        "PYTHONPATH": f"{_there(packages())};{_there(PROJECT / 'src')}",
+        "PYTHONPYCACHEPREFIX": _there(cache() / "bytecode"),
+        "PYTHONUTF8": "1",
+        "HYPOTHESIS_PROFILE": os.environ.get("HYPOTHESIS_PROFILE", "windows"),
+        "FORKLORE_CACHE": _there(cache() / "state"),  # no test gets as far, since each has its own
+        "FORKLORE_STATE": _there(cache() / "state"),
+    }
+
+
+def _there(path: Path) -> str:
+    """Return what Windows calls a file of ours: Wine shows it all of our files as a drive."""
+    return "Z:" + str(path).replace("/", "\\")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
