@@ -61,7 +61,7 @@ class ContestedDisk(HastyDisk):
     *attempts* to change it the other one lets go.
     """
 
-    pauses = (0.0,) * len(Disk.pauses)
+    _pauses = (0.0,) * len(Disk._pauses)
 
     def __init__(self, at: int = -1, attempts: int | None = None, *, which: int = 0, code: int = 32) -> None:
         """Let nobody be in the way, so far."""

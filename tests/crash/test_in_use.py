@@ -28,7 +28,7 @@ def test_a_file_that_is_let_go_of_in_time_is_in_nobodys_way(scenario: Scenario, 
     model, root = model_of(scenario, scratch), scratch / "trial"
 
     for at in range(1000):
-        disk = ContestedDisk(at, attempts=len(Disk.pauses), which=which, code=CODES[at % 3])
+        disk = ContestedDisk(at, attempts=len(Disk._pauses), which=which, code=CODES[at % 3])
         model.act(model.trial(root), disk)
 
         assert model.assert_all_or_nothing(root, f"{disk.held} in use")
@@ -73,8 +73,8 @@ def test_a_file_that_stays_open_is_told_and_nothing_is_half_done(scenario: Scena
 
 
 def test_it_is_waited_for_about_two_and_a_half_seconds() -> None:
-    assert 2 < sum(Disk.pauses) < 3
-    assert list(Disk.pauses) == sorted(Disk.pauses)
+    assert 2 < sum(Disk._pauses) < 3
+    assert list(Disk._pauses) == sorted(Disk._pauses)
 
 
 def test_who_waits_in_vain_learns_which_file_it_is(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from forklore.app.around import Around
 from forklore.app.deleting import free_clones
-from forklore.app.folder import folder_findings
+from forklore.app.folder import folder_findings, unread_file
 from forklore.app.means import Means
 from forklore.app.opening import opened_timeline
 from forklore.app.reading import reading
@@ -21,8 +21,6 @@ from forklore.formats.lorebook_json import LorebookUnreadable, parse_lorebook
 from forklore.model.address import ChatAddress
 from forklore.model.copies import originals_first
 from forklore.model.finding import Finding, Located, Severity
-
-_TOLD_AS_THEY_ARE = {FileInUse.code, FileOnlineOnly.code}
 
 
 def examine(means: Means) -> Iterator[Located]:
@@ -62,9 +60,10 @@ def _timeline(address: ChatAddress, means: Means, around: Around) -> _Seen:
             return _Seen(findings, address, integrity if isinstance(integrity, str) else None, read.book_name)
     except ChatNotFound:
         return _Seen()  # removed while we look
+    except (FileInUse, FileOnlineOnly) as error:
+        return _Seen((unread_file(error, means.workspace.chat_path(address)),))
     except ForkloreError as error:
-        code = error.code if error.code in _TOLD_AS_THEY_ARE else "CHAT_DAMAGED"
-        finding = Finding(code, Severity.ERROR, error.message, error.action)
+        finding = Finding("CHAT_DAMAGED", Severity.ERROR, error.message, error.action)
         return _Seen((Located(finding, chat=str(address)),))
 
 
@@ -117,7 +116,7 @@ def _unread_books(timelines: Sequence[_Seen], means: Means, around: Around) -> I
         except LinkOutside:
             continue  # told among the links
         except FileOnlineOnly as error:
-            yield Located(Finding(error.code, Severity.ERROR, error.message, error.action), path=path)
+            yield unread_file(error, path)
         except (OSError, LorebookUnreadable) as error:
             yield Located(
                 Finding(

@@ -80,7 +80,7 @@ class Disk:
     tried again for about two and a half seconds; then it is refused with ``StillInUse``, and nothing was changed.
     """
 
-    pauses: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # seconds
+    _pauses: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # seconds
 
     def make_folder(self, path: Path, *, durable: bool = True) -> None:
         """Make the folder and its missing parents; an existing one is fine.
@@ -206,7 +206,7 @@ class Disk:
 
     def _patiently(self, change: Callable[..., object], *names: Path) -> None:
         """Make a change of names; while others have a file open, try again, bounded."""
-        for pause in (*self.pauses, None):
+        for pause in (*self._pauses, None):
             try:
                 self._attempt(change, *names)
             except PermissionError as error:
