@@ -6,7 +6,6 @@ Forklore. What cannot be trusted or understood is told here, and left alone unti
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from forklore.disk.lock import workspace_lock
 from forklore.disk.operation_folder import Unfinished
 from forklore.disk.operation_log import Unread
 from forklore.disk.places import ALLOW
+from forklore.disk.system import real_path
 from forklore.errors import (
     BadRequest,
     FileInUse,
@@ -202,7 +202,7 @@ def _settings(means: Means) -> Iterator[Located]:
 def _links(means: Means) -> Iterator[Located]:
     """Yield the links that lead out of the workspace and are not followed."""
     for path, is_folder in means.workspace.links_outside():
-        leads_to = os.path.realpath(means.workspace.root / path)
+        leads_to = real_path(means.workspace.root / path)
         finding = _BY_CODE[_FOLDER_LINK if is_folder else _FILE_LINK, LinkOutside.code]
         yield finding.at(path, f"It leads to {leads_to!r}.")
 

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from forklore.disk.disk import StillInUse
 from forklore.disk.files import ContextChanged
-from forklore.disk.system import is_in_use
+from forklore.disk.system import is_in_use, usual_path
 from forklore.errors import DiskFailed, FileInUse, FileUnreadable, ForkloreError, Kind, ReadOnly
 from forklore.formats.json_text import NotJson
 from forklore.model.plan import Plan
@@ -47,7 +47,7 @@ def _translated(error: OSError, plan: Plan, path: str) -> ForkloreError:
     if error.errno == errno.ESTALE:
         return ContextChanged(f"A file changed while the {plan.kind} was being made.")
     if isinstance(error, FileNotFoundError):
-        return ContextChanged(f"A file vanished while the {plan.kind} was being made ({error.filename}).")
+        return ContextChanged(f"A file vanished while the {plan.kind} was being made ({usual_path(error.filename)}).")
     failed = f"Failed to create {plan.kind}" if plan.kind in _FORKS else f"Failed to {plan.kind}"
     if plan.kind in _FORKS and path.startswith("worlds/"):
         failed = (
@@ -68,6 +68,8 @@ def unusable(error: OSError) -> ForkloreError:
     """Return what to tell of a file that the system does not let us use."""
     if refusal_of(error) is FileInUse:
         return FileInUse(f"{_name_of(error)} is open in another program.")
+    if isinstance(error.filename, str):
+        error.filename = usual_path(error.filename)
     return FileUnreadable.of(error)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from forklore.disk.failures import refusal_of
 from forklore.disk.places import Places
 from forklore.disk.state import close_to_others
+from forklore.disk.system import usual_path
 from forklore.errors import ForkloreError, Kind
 from forklore.model.stored import FOLDER
 
@@ -64,7 +65,7 @@ def workspace_lock(
         raise CreationInProgress(f"{name} creation already in progress. Please wait.") from error
     except (OSError, NotImplementedError) as error:  # the latter where a disk knows no locks
         reason = getattr(error, "strerror", None) or error
-        raise refusal_of(error)(f"The folder {root} cannot be written ({reason}).") from error
+        raise refusal_of(error)(f"The folder {usual_path(root)} cannot be written ({reason}).") from error
     try:
         yield
     finally:

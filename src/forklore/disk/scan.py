@@ -144,7 +144,7 @@ class _Reader:
         rows = []
         for look, name in chats:
             forks = self._forks[look.folder.path]
-            path = f"{look.folder.path}/{name}.jsonl"
+            path = f"{look.folder.path}{os.sep}{name}.jsonl"
             row = _read(path, name, look.chats[name], quickly=self._quickly, forks=forks.get(name))
             for parent in _may_link(name, row, look) if row is not None else ():
                 forks.setdefault(parent, set()).add(name)  # those that SillyTavern named stand before their parents
@@ -169,7 +169,7 @@ def _read_missing_links(look: _Look, rows: dict[str, Row], memory: _Memory) -> N
         if name in rows and not forks <= set(rows[name][_FORKS])
     }
     for name, forks in late.items():
-        links = _read_links(f"{look.folder.path}/{name}.jsonl", forks)
+        links = _read_links(f"{look.folder.path}{os.sep}{name}.jsonl", forks)
         if links is None:
             memory.is_partial = True
         else:

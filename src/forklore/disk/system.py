@@ -185,6 +185,11 @@ def usual_path(path: str | Path) -> str:
     return text.removeprefix(_LONG)
 
 
+def real_path(path: str | Path) -> str:
+    """Return where a path really leads, as people write it."""
+    return usual_path(os.path.realpath(path))
+
+
 def may_write(path: Path) -> bool:
     """Whether a file is not marked as one that is only to be read; what is not there is not marked either."""
     try:
