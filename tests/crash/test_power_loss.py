@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from forklore.testing.sillytavern import HastyDisk
 from tests.crash.deaths import AFTER, BEFORE, FEWEST_STEPS, HALF_WAY, deaths_of
 from tests.crash.disks import Fault, ForgetfulDisk, LinkingDisk, PlainDisk, PowerLoss, faulty
 from tests.crash.scenarios import SCENARIOS, Scenario, model_of, open_with, read_workspace, treat_as_long
+from tests.needed import posix_only
 
 pytestmark = pytest.mark.crash
 
@@ -68,7 +68,7 @@ FORGETS: dict[str, Callable[[Path], bool]] = {
 }
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the forgetful disk needs pread")
+@posix_only("the forgetful disk needs pread")
 @pytest.mark.parametrize("forgets", FORGETS.values(), ids=FORGETS.keys())
 @every_scenario
 def test_what_was_not_synced_may_be_forgotten(
