@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from forklore.disk.disk import Disk, is_there
 from forklore.testing.sillytavern import HastyDisk
@@ -18,6 +19,15 @@ STEPS = tuple(name for name in vars(Disk) if not name.startswith("_"))
 """Everything a disk can do."""
 GROWING = frozenset({"make_folder", "create", "reserve", "write", "copy", "patch"})
 """What needs space."""
+
+
+STRIDE = int(os.environ.get("FORKLORE_STRIDE", "1"))
+"""A fault strikes at every step, or only at every so many-th where all takes much longer: under Wine."""
+
+
+def steps(*of: object) -> range:
+    """Return the steps that a fault strikes at; what it is a test *of* says where it begins, so that others differ."""
+    return range(crc32(repr(of).encode()) % STRIDE, 1000, STRIDE)
 
 
 class PowerLoss(BaseException):

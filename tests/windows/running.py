@@ -43,6 +43,7 @@ def _python_environment() -> dict[str, str]:
         "PYTHONPATH": f"{_there(packages())};{_there(PROJECT / 'src')}",
         "PYTHONPYCACHEPREFIX": _there(cache() / "bytecode"),
         "PYTHONUTF8": "1",
+        "FORKLORE_STRIDE": os.environ.get("FORKLORE_STRIDE", "7"),
         "HYPOTHESIS_PROFILE": os.environ.get("HYPOTHESIS_PROFILE", "windows"),
         "FORKLORE_CACHE": _there(cache() / "state"),  # no test gets as far, since each has its own
         "FORKLORE_STATE": _there(cache() / "state"),
