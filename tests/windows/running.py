@@ -13,16 +13,23 @@ from pathlib import Path
 from tests.windows.installing import PROJECT, cache, environment, packages, python
 
 SUITES = ("unit", "crash", "property", "edges", "acceptance", "windows")
+ALONE = "tests/windows/test_saving.py"  # it measures how often others are refused, so nobody else should be at work
 
 
 def main() -> int:
-    """Run pytest there, let its output be seen as it comes, and return its exit code."""
-    arguments = sys.argv[1:] or [f"tests/{suite}" for suite in SUITES]
+    """Run what is asked for, or everything; return the exit code of pytest."""
+    if sys.argv[1:]:
+        return run_pytest(*sys.argv[1:])
     workers = os.environ.get("WORKERS", "auto")
-    command = ["wine", str(python()), "-m", "pytest", "-q", "-n", workers, "-p", "no:cacheprovider", *arguments]
+    together = run_pytest("-n", workers, f"--ignore={ALONE}", *(f"tests/{suite}" for suite in SUITES))
+    return run_pytest("-n", "0", ALONE) or together
+
+
+def run_pytest(*arguments: str) -> int:
+    """Run pytest there and let its output be seen as it comes; return its exit code."""
     # A device that swallows or ends everything is no stream there: pipes are.
     with subprocess.Popen(
-        command,
+        ["wine", str(python()), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
         cwd=PROJECT,
         env=environment() | _python_environment(),
         stdin=subprocess.PIPE,
@@ -43,9 +50,10 @@ def _python_environment() -> dict[str, str]:
         "PYTHONPATH": f"{_there(packages())};{_there(PROJECT / 'src')}",
         "PYTHONPYCACHEPREFIX": _there(cache() / "bytecode"),
         "PYTHONUTF8": "1",
-        "FORKLORE_STRIDE": os.environ.get("FORKLORE_STRIDE", "7"),
+        # Under Wine all takes several times as long, so fewer examples are tried, and fewer steps fail.
         "HYPOTHESIS_PROFILE": os.environ.get("HYPOTHESIS_PROFILE", "windows"),
-        "FORKLORE_CACHE": _there(cache() / "state"),  # no test gets as far, since each has its own
+        "FORKLORE_STRIDE": os.environ.get("FORKLORE_STRIDE", "7"),
+        "FORKLORE_CACHE": _there(cache() / "state"),  # each test has its own; this keeps off the user's
         "FORKLORE_STATE": _there(cache() / "state"),
     }
 

@@ -127,8 +127,11 @@ class Disk:
                 with whole[written:] as rest:  # let go of also when the disk is full: a buffer is only lent to us
                     written += os.write(descriptor, rest)
 
-    def copy(self, source: int, target: int, start: int, end: int) -> None:
-        """Copy a byte range of *source* to where *target* is being written."""
+    def copy(self, source: int | bytes, target: int, start: int, end: int) -> None:
+        """Copy a byte range of *source*, an open file or its content, to where *target* is being written."""
+        if isinstance(source, bytes):
+            self.write(target, source[start:end])
+            return
         if is_for_kernel(source, target, start, end):
             start = _copy_in_kernel(source, target, start, end)
         # Some file systems answer that nothing was left to copy although there is: reading tells for sure.

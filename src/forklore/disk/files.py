@@ -209,7 +209,7 @@ class BriefFile(HeldFile):
     def copy_to(self, target: int, start: int, end: int, disk: Disk) -> None:
         """Copy a byte range to where *target* is being written."""
         if self._kept is not None:
-            disk.write(target, self._kept[start:end])
+            disk.copy(self._kept, target, start, end)
             return
         for at in range(start, end, _PIECE):
             with self._opened() as descriptor:

@@ -85,5 +85,5 @@ def _remove_unused(folder: Path, release: Callable[[], None]) -> None:
             (folder / "lock").unlink()
         except PermissionError:
             release()  # on Windows no open file is removed: ours is closed now, and one that others have taken stays
-            (folder / "lock").unlink()
+            (folder / "lock").unlink(missing_ok=True)
         folder.rmdir()
