@@ -27,6 +27,7 @@ from tests.crash.scenarios import (
     undo_everything,
 )
 from tests.crash.structure import assert_whole
+from tests.needed import posix_only
 
 pytestmark = pytest.mark.crash
 
@@ -114,6 +115,7 @@ def test_a_file_that_a_virus_scanner_holds_for_a_moment_is_renamed_a_moment_late
     assert disk.refused == 2
 
 
+@posix_only("it has no such call")
 def test_a_kernel_that_copies_nothing_although_there_is_something_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
