@@ -34,7 +34,11 @@ from tests.crash.scenarios import (
     write_story,
 )
 
-pytestmark = [pytest.mark.crash, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.crash,
+    pytest.mark.slow,
+    posix_only("a link to another disk needs a privilege there"),
+]
 
 Arrange = Callable[[Path], None]
 

@@ -29,7 +29,7 @@ def run_pytest(*arguments: str) -> int:
     """Run pytest there and let its output be seen as it comes; return its exit code."""
     # A device that swallows or ends everything is no stream there: pipes are.
     with subprocess.Popen(
-        ["wine", str(python()), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+        ["wine", str(python()), "-m", "pytest", "-q", "--timeout=600", "-p", "no:cacheprovider", *arguments],
         cwd=PROJECT,
         env=environment() | _python_environment(),
         stdin=subprocess.PIPE,
