@@ -33,6 +33,7 @@ from tests.crash.scenarios import (
     undo_everything,
     write_story,
 )
+from tests.needed import posix_only
 
 pytestmark = [
     pytest.mark.crash,
