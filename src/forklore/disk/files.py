@@ -7,7 +7,9 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Iterator
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +31,8 @@ _SMALL = 128 << 10  # so much is read at once rather than where it is asked for
 _IN_MEMORY = 2 << 20  # so much is kept once it had to be read as a whole: it will be wanted again
 _AT_ONCE = 64 << 20  # so much is read at once where a file must not be open for long
 _PIECE = 4 << 20  # and of a larger one, so much
+_MOMENT = 0.5  # seconds for which what was read is not read again while it looks the same
+_MOST_KEPT = 8  # files
 _ATTEMPTS = 5  # a writer that saves five times while we read is not going to pause for us
 
 
@@ -154,6 +158,31 @@ class HeldFile:
         self.close()
 
 
+class _JustRead:
+    """The content of small files that were read a moment ago: one operation asks for a file more than once."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[tuple[str, Fingerprint], tuple[float, bytes]] = OrderedDict()
+        self._lock = threading.Lock()  # the service reads in several threads
+
+    def get(self, key: tuple[str, Fingerprint]) -> bytes | None:
+        """Return what was read, None when that was not just now."""
+        with self._lock:
+            when, content = self._held.get(key, (0.0, b""))
+        return content if time.monotonic() - when < _MOMENT and when else None
+
+    def put(self, key: tuple[str, Fingerprint], content: bytes) -> None:
+        """Keep what was read, for a moment."""
+        if len(content) <= _IN_MEMORY:
+            with self._lock:
+                self._held[key] = (time.monotonic(), content)
+                while len(self._held) > _MOST_KEPT:
+                    self._held.popitem(last=False)
+
+
+_JUST_READ = _JustRead()
+
+
 class BriefFile(HeldFile):
     """The same where nobody can replace a file that somebody else has open: it is open only while it is being read.
 
@@ -174,12 +203,17 @@ class BriefFile(HeldFile):
                 raise _no_file_for_us(path, self.stat)
             if self.size > _AT_ONCE:
                 return
+            key = (str(path), self.fingerprint)
+            self._kept = _JUST_READ.get(key)
+            if self._kept is not None:
+                return
             try:
                 self._kept = self._read(0, self.size)
             except ContextChanged:
                 if attempt == _ATTEMPTS - 1:
                     raise
             else:
+                _JUST_READ.put(key, self._kept)
                 return
 
     @contextmanager
@@ -216,10 +250,25 @@ class BriefFile(HeldFile):
                 disk.copy(descriptor, target, at, min(end, at + _PIECE))
 
 
+def _read_at_once(path: str, size: int) -> bytes:
+    descriptor = os.open(path, READING)
+    try:
+        return os.read(descriptor, size)
+    finally:
+        os.close(descriptor)
+
+
+def _read_briefly(path: str, _size: int) -> bytes:
+    return BriefFile(path).read()
+
+
 if TYPE_CHECKING:
     OpenFile = HeldFile
 else:
     OpenFile = BriefFile if IS_WINDOWS else HeldFile
+
+read_at_once: Callable[[str, int], bytes] = _read_briefly if IS_WINDOWS else _read_at_once
+"""Return the content of a file of that size, the quickest way there is."""
 
 
 def read_small(path: str | Path, most: int = _SMALL_FILE) -> bytes:

@@ -16,10 +16,10 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, NamedTuple
 
-from forklore.disk.files import OpenFile
+from forklore.disk.files import OpenFile, read_at_once
 from forklore.disk.spreading import spread
 from forklore.disk.state import make_private
-from forklore.disk.system import is_online_only, open_shared
+from forklore.disk.system import is_online_only
 from forklore.disk.workspace import ChatFolder, Workspace
 from forklore.errors import ForkloreError
 from forklore.formats.chat_facts import HeaderFacts, count_messages, find_links, links_of, read_header
@@ -201,7 +201,7 @@ def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: s
                 messages = file.chat.message_count
             forks = None  # later: it has to be read once more in any case
         else:
-            data = _content(path, stat.st_size)
+            data = read_at_once(path, stat.st_size)
             data = data.lstrip(b" \t\r\n")  # blank lines before the header do not count
             end = data.find(b"\n")
             header, messages = data if end < 0 else data[:end], count_messages(data)
@@ -210,14 +210,6 @@ def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: s
         return None
     facts = read_header(header, name, quickly=quickly) if header.strip() else HeaderFacts(damaged=True)
     return [stat.st_size, stat.st_mtime_ns, messages, *facts[:5], links, *facts[5:], sorted(forks or ())]
-
-
-def _content(path: str, size: int) -> bytes:
-    descriptor = open_shared(path)
-    try:
-        return os.read(descriptor, size)
-    finally:
-        os.close(descriptor)
 
 
 def _read_links(path: str, forks: set[str]) -> tuple[Link, ...] | None:

@@ -120,6 +120,27 @@ def test_a_file_that_is_written_all_the_time_is_told(path: Path, monkeypatch: py
         BriefFile(path)
 
 
+def test_what_was_read_just_now_is_not_opened_again_while_it_looks_the_same(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[object] = []
+
+    def open_and_tell(place: str | Path) -> int:
+        opened.append(place)
+        return open_shared(place)
+
+    monkeypatch.setattr(files, "open_shared", open_and_tell)
+
+    first, second = BriefFile(path).read(), BriefFile(path).read()
+    replace(path, b"another")
+    third = BriefFile(path).read()
+    monkeypatch.setattr(files, "_MOMENT", 0.0)
+    fourth = BriefFile(path).read()
+
+    assert (first, second, third, fourth) == (TEXT, TEXT, b"another", b"another")
+    assert len(opened) == 3
+
+
 def test_what_is_no_file_is_refused_as_elsewhere(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         BriefFile(tmp_path / "nothing")
@@ -144,7 +165,7 @@ def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     for module in (files, scan):
         monkeypatch.setattr(module, "is_online_only", lambda found: found.st_mtime_ns in numbers)
-        monkeypatch.setattr(module, "open_shared", open_here)
+    monkeypatch.setattr(files, "open_shared", open_here)
     for name in ("app.reading", "disk.scan", "disk.referrers", "disk.workspace", "app.around"):
         monkeypatch.setattr(f"forklore.{name}.OpenFile", BriefFile)
     os.utime(tmp_path / "chats/Mira/Here.jsonl", ns=(1, 1))

@@ -13,7 +13,7 @@ from forklore.disk.system import IS_WINDOWS, open_shared
 from forklore.disk.workspace import Workspace
 from forklore.testing.stories import chat_bytes, conversation, message, write_workspace
 
-OPENING = ("forklore.disk.scan.open_shared", "forklore.disk.files.open_shared") if IS_WINDOWS else ("os.open",)
+OPENING = "forklore.disk.files.open_shared" if IS_WINDOWS else "os.open"
 
 
 def places(workspace: Workspace, cache: Path | None) -> dict[str, int | None]:
@@ -37,8 +37,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                     raise OSError(24, "Too many open files")
             return opened(path, *arguments)
 
-        for place in OPENING:
-            monkeypatch.setattr(place, bad)
+        monkeypatch.setattr(OPENING, bad)
 
     return fail
 
