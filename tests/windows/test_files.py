@@ -14,6 +14,7 @@ import pytest
 
 import forklore
 from forklore.app.forklore import Forklore
+from forklore.disk import files
 from forklore.disk.disk import Disk
 from forklore.disk.files import OpenFile
 from forklore.disk.system import long_path, usual_path
@@ -127,8 +128,11 @@ def test_a_chat_that_nobody_else_may_read_is_in_use(story: Forklore, root: Path,
 
 
 @windows_only("nobody can keep others from reading elsewhere")
-def test_doctor_tells_of_a_chat_that_nobody_else_may_read(story: Forklore, root: Path) -> None:
+def test_doctor_tells_of_a_chat_that_nobody_else_may_read(
+    story: Forklore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     story.stories()
+    monkeypatch.setattr(files, "_MOMENT", 0.0)  # that was a while ago
 
     with held(root / f"chats/Mira/{NAME}.jsonl", HOLD_ALONE):
         found = story.doctor()

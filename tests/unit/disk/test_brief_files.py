@@ -18,6 +18,7 @@ from forklore.errors import FileOnlineOnly
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk
 from forklore.testing.stories import write_workspace
+from tests.needed import posix_only
 
 TEXT = b"".join(b"%d\n" % number for number in range(5000))
 
@@ -63,10 +64,9 @@ def test_it_reads_what_a_file_reads_that_is_held_open(path: Path, tmp_path: Path
     assert (tmp_path / "copy").read_bytes() == TEXT[5:4321]
 
 
+@posix_only("it does not tell what is open")
 @pytest.mark.usefixtures("size")
 def test_nothing_stays_open(path: Path) -> None:
-    if not os.path.isdir("/dev/fd"):
-        pytest.skip("this system does not tell what is open")
     before = os.listdir("/dev/fd")
 
     file = BriefFile(path)

@@ -38,6 +38,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             return opened(path, *arguments)
 
         monkeypatch.setattr(OPENING, bad)
+        monkeypatch.setattr("forklore.disk.files._MOMENT", 0.0)
 
     return fail
 
