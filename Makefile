@@ -12,7 +12,7 @@ PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check e2e lint bench docs format lock clean
+.PHONY: help demo test check e2e windows lint bench docs format lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ check: lint ## the fast part of test, for daily work
 e2e: $(VENV)/set-up-dev ## the extension in the real SillyTavern; gets it once, with npm
 	$(BIN)/python -m tests.e2e_sillytavern.installing
 	$(BIN)/python -m pytest -q -n $(TAVERNS) --dist loadfile -m sillytavern tests/e2e_sillytavern tests/extension
+
+windows: $(VENV)/set-up-dev ## the tests of disks and stories with a Python for Windows, under Wine; gets both once
+	$(BIN)/python -m tests.windows.installing
+	$(BIN)/python -m tests.windows.running
 
 lint: $(VENV)/set-up-dev ## the linters alone
 	$(BIN)/ruff format --check

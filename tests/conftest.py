@@ -21,6 +21,7 @@ SAMPLES = Path(__file__).parent / "samples"
 # HYPOTHESIS_PROFILE=search looks for new ones.
 settings.register_profile("usual", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("search", settings.get_profile("usual"), derandomize=False, max_examples=1000)
+settings.register_profile("windows", settings.get_profile("usual"), max_examples=25)  # under Wine all takes longer
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 

@@ -94,6 +94,22 @@ class DiskFailed(ForkloreError):
     action = "Free some space or check the disk, then try again. Nothing was changed."
 
 
+class FileInUse(ForkloreError):
+    """Another program has a file open, and Windows lets nobody else change it meanwhile."""
+
+    code = "FILE_IN_USE"
+    kind = Kind.CONFLICT
+    action = "Close the program that has the file open, or wait until it is done, then try again. Nothing was changed."
+
+
+class FileOnlineOnly(ForkloreError):
+    """A file of a cloud folder is not on this machine; it is never fetched unasked."""
+
+    code = "FILE_ONLINE_ONLY"
+    kind = Kind.CONFLICT
+    action = "Let OneDrive keep the file on this device (“Always keep on this device”), then try again."
+
+
 class ConfirmationNeeded(ForkloreError):
     """What cannot be taken back is done only after a clear yes."""
 

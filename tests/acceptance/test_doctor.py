@@ -18,6 +18,7 @@ import forklore
 from forklore.testing.damage import Planted, write_damaged_workspace
 from forklore.testing.stories import read_workspace
 from tests.edges.running import command_line, run, snapshot
+from tests.needed import posix_only
 
 TIMELINES = 300
 KILLS = 4
@@ -181,7 +182,7 @@ def log(root: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.crash
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+@posix_only("there is no kill -9")
 def test_a_fix_that_is_killed_loses_nothing(hospital: tuple[Path, Found], patient: Path, tmp_path: Path) -> None:
     origin = read_workspace(patient)
     peaceful = shutil.copytree(patient, tmp_path / "peaceful")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from forklore.disk.disk import Disk
-from tests.crash.disks import Fault, FaultyDisk, ForgetfulDisk, PowerLoss, faulty
+from tests.crash.disks import STRIDE, Fault, FaultyDisk, ForgetfulDisk, PowerLoss, faulty, steps
 from tests.crash.scenarios import Model
 
 BEFORE = Fault("before-the-step")
@@ -18,7 +18,7 @@ FEWEST_STEPS = 15
 def deaths_of(model: Model, root: Path, system: type[Disk], death: Fault) -> Iterator[tuple[str, FaultyDisk]]:
     """Let the operation die at step 0, 1, 2 … and yield after each death, until it lives through."""
     outcomes = 0
-    for step in range(1000):
+    for step in steps(str(model.scenario), death.name, system.__name__):
         disk = faulty(system, death, step)
         model.trial(root)
         if isinstance(disk, ForgetfulDisk):
@@ -29,5 +29,5 @@ def deaths_of(model: Model, root: Path, system: type[Disk], death: Fault) -> Ite
             outcomes += 1
             yield f"died {death} {step} ({disk.steps[step]})", disk
         else:
-            assert outcomes > FEWEST_STEPS
+            assert outcomes > FEWEST_STEPS // STRIDE - 1
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from forklore.disk.disk import Disk, is_there
 from forklore.testing.sillytavern import HastyDisk
@@ -17,6 +19,15 @@ STEPS = tuple(name for name in vars(Disk) if not name.startswith("_"))
 """Everything a disk can do."""
 GROWING = frozenset({"make_folder", "create", "reserve", "write", "copy", "patch"})
 """What needs space."""
+
+
+STRIDE = int(os.environ.get("FORKLORE_STRIDE", "1"))
+"""A fault strikes at every step, or only at every so many-th where all takes much longer: under Wine."""
+
+
+def steps(*of: object) -> range:
+    """Return the steps that a fault strikes at; what it is a test *of* says where it begins, so that others differ."""
+    return range(crc32(repr(of).encode()) % STRIDE, 1000, STRIDE)
 
 
 class PowerLoss(BaseException):
@@ -51,6 +62,42 @@ class PlainDisk(HastyDisk):
     def exchange(self, one: Path, other: Path) -> bool:
         """Refuse."""
         return False
+
+
+class ContestedDisk(HastyDisk):
+    """A disk on which somebody has a file open, as on Windows: it is neither moved, replaced nor removed meanwhile.
+
+    It is the file that the change of names number *at* is about, by its place among the names (*which*); after so many
+    *attempts* to change it the other one lets go.
+    """
+
+    _pauses = (0.0,) * len(Disk._pauses)
+
+    def __init__(self, at: int = -1, attempts: int | None = None, *, which: int = 0, code: int = 32) -> None:
+        """Let nobody be in the way, so far."""
+        self.changes = self.refused = 0
+        self.held: Path | None = None
+        self._at, self._attempts, self._which, self._code = at, attempts, which, code
+
+    def exchange(self, one: Path, other: Path) -> bool:
+        """Refuse, as Windows does."""
+        return False
+
+    def _attempt(self, change: Callable[..., object], *names: Path) -> None:
+        if self.changes == self._at and self.held is None:
+            self.held = names[self._which % len(names)]
+        if self.held in names and (self._attempts is None or self.refused < self._attempts):
+            self.refused += 1
+            raise sharing_violation(names[0], self._code)
+        self.changes += 1
+        super()._attempt(change, *names)
+
+
+def sharing_violation(path: Path, code: int = 32) -> PermissionError:
+    """Return what Windows raises for a file that somebody else has open."""
+    error = PermissionError(errno.EACCES, "It is being used by another process", str(path))
+    error.winerror = code  # type: ignore[attr-defined,unused-ignore]  # there is no such field elsewhere
+    return error
 
 
 class ForgetfulDisk(Disk):

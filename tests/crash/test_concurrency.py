@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -16,11 +15,12 @@ from forklore.disk.lock import CreationInProgress
 from tests.crash.children import fork_often, fork_server, fork_when_told, save_until_told, start
 from tests.crash.scenarios import CHAT, NAME, assert_tidy, log_of, read_workspace, undo_everything, write_story
 from tests.crash.structure import assert_whole, header_of
+from tests.needed import posix_only
 
 pytestmark = [
     pytest.mark.crash,
     pytest.mark.slow,
-    pytest.mark.skipif(sys.platform == "win32", reason="processes are forked here"),
+    posix_only("processes are forked here"),
 ]
 
 WAIT = 60

@@ -11,7 +11,7 @@ import pytest
 from forklore.app.results import ForkBlocked
 from forklore.errors import ForkloreError
 from forklore.testing.sillytavern import HastyDisk
-from tests.crash.disks import GROWING, STEPS, Fault, faulty
+from tests.crash.disks import GROWING, STEPS, STRIDE, Fault, faulty, steps
 from tests.crash.scenarios import (
     CHAT,
     SCENARIOS,
@@ -72,7 +72,7 @@ def test_one_error_at_any_step_is_told_and_leaves_nothing(
     descriptors = open_files()
     refused = 0
 
-    for step in range(1000):
+    for step in steps(str(scenario), str(fault)):
         disk = faulty(HastyDisk, fault, step)
         model.trial(root)
         try:
@@ -96,7 +96,7 @@ def test_one_error_at_any_step_is_told_and_leaves_nothing(
         if (fault is ONCE[0] and not ahead) or step % 5 == 0:
             model.assert_usable(root)
 
-    assert refused > 10
+    assert refused > 10 // STRIDE
     assert open_files() == descriptors
 
 
@@ -109,7 +109,7 @@ def test_a_disk_that_stays_broken_is_told_and_mended_at_the_next_start(
     model, root = model_of(scenario, scratch), scratch / "trial"
     refused = 0
 
-    for step in range(1000):
+    for step in steps(str(scenario), str(fault)):
         disk = faulty(HastyDisk, fault, step)
         model.trial(root)
         try:
@@ -129,7 +129,7 @@ def test_a_disk_that_stays_broken_is_told_and_mended_at_the_next_start(
         if step % 5 == 0:
             model.assert_usable(root)
 
-    assert refused > 10
+    assert refused > 10 // STRIDE
 
 
 @pytest.mark.req(88, 97, 99)
@@ -139,7 +139,7 @@ def test_a_user_who_interrupts_at_any_step_finds_all_or_nothing(scenario: Scenar
     interrupt = Fault("interrupted", done="all", is_interrupt=True)
     outcomes = []
 
-    for step in range(1000):
+    for step in steps(str(scenario)):
         disk = faulty(HastyDisk, interrupt, step)
         model.trial(root)
         try:

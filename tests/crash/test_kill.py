@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -22,11 +21,12 @@ from forklore.testing.sillytavern import OpenChat, recap_story
 from tests.crash.children import change_until_killed, fork_server, recover_until_killed, start
 from tests.crash.scenarios import BOOK, CHAT, NAME, assert_tidy, read_workspace, undo_everything
 from tests.crash.structure import assert_whole
+from tests.needed import posix_only
 
 pytestmark = [
     pytest.mark.crash,
     pytest.mark.slow,
-    pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9"),
+    posix_only("there is no kill -9"),
 ]
 
 KILLS = int(os.environ.get("FORKLORE_KILLS", "60"))

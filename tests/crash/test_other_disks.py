@@ -16,7 +16,7 @@ from forklore.disk.places import Places
 from forklore.errors import DiskFailed, ForkloreError
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.deaths import HALF_WAY, deaths_of
-from tests.crash.disks import CrowdedDisk, Fault, LinkingDisk, PowerLoss, faulty, power_loss
+from tests.crash.disks import CrowdedDisk, Fault, LinkingDisk, PowerLoss, faulty, power_loss, steps
 from tests.crash.mounts import memory_disk, mounted
 from tests.crash.scenarios import (
     BOOK,
@@ -33,8 +33,13 @@ from tests.crash.scenarios import (
     undo_everything,
     write_story,
 )
+from tests.needed import posix_only
 
-pytestmark = [pytest.mark.crash, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.crash,
+    pytest.mark.slow,
+    posix_only("a link to another disk needs a privilege there"),
+]
 
 Arrange = Callable[[Path], None]
 
@@ -97,7 +102,7 @@ def test_an_error_at_any_step_leaves_nothing_on_two_disks(scenario: Scenario, ar
     model, root = model_of(scenario, tmp_path, arrange), tmp_path / "trial"
     fault = Fault("full", done="half", number=errno.ENOSPC)
 
-    for step in range(1000):
+    for step in steps(str(scenario)):
         disk = faulty(LinkingDisk if step % 2 else HastyDisk, fault, step)
         model.trial(root)
         try:

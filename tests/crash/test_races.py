@@ -27,8 +27,11 @@ from tests.crash.scenarios import (
     write_busy_story,
     write_story,
 )
+from tests.needed import posix_only
 
 pytestmark = pytest.mark.crash
+
+needs_exchange = posix_only("files cannot be exchanged there")
 
 
 class Story:
@@ -161,6 +164,7 @@ def test_a_save_after_each_exchange_is_the_one_that_stays(story: Story, disk: Cr
     assert_tidy(story.root)
 
 
+@needs_exchange
 def test_a_chat_that_is_written_all_the_time_is_left_alone_and_the_link_is_pending(
     story: Story, disk: CrowdedDisk
 ) -> None:
@@ -180,6 +184,7 @@ def test_a_chat_that_is_written_all_the_time_is_left_alone_and_the_link_is_pendi
 
 @pytest.mark.req(61)
 @pytest.mark.parametrize("later", [False, True], ids=["saved-once", "saved-again-after-the-crash"])
+@needs_exchange
 def test_a_save_that_an_interrupted_exchange_took_out_is_given_back_at_the_next_start(
     story: Story, disk: CrowdedDisk, later: bool
 ) -> None:
@@ -195,6 +200,7 @@ def test_a_save_that_an_interrupted_exchange_took_out_is_given_back_at_the_next_
 
 
 @pytest.mark.req(61)
+@needs_exchange
 def test_of_two_saves_that_an_interrupted_exchange_has_mixed_up_the_later_one_stays(
     story: Story, disk: CrowdedDisk
 ) -> None:
@@ -208,6 +214,7 @@ def test_of_two_saves_that_an_interrupted_exchange_has_mixed_up_the_later_one_st
     assert_forked(story, kept=1)
 
 
+@needs_exchange
 def test_a_link_made_anew_just_before_a_crash_is_undone_byte_for_byte(story: Story, disk: CrowdedDisk) -> None:
     # The save has no "extra" in the linked message: the inverse of the staged edit would leave an empty one behind.
     content = story.chat.read_bytes().replace(b'"extra":{}', b'"title":""')
@@ -227,6 +234,7 @@ def test_a_link_made_anew_just_before_a_crash_is_undone_byte_for_byte(story: Sto
 
 
 @pytest.mark.parametrize("saves", [1, 2, 3])
+@needs_exchange
 def test_a_lorebook_saved_while_its_queue_is_cancelled_stays_as_saved(scratch: Path, saves: int) -> None:
     story = Story(scratch / "story", write_busy_story)
     disk = CrowdedDisk().before("exchange", *[story.learn] * saves)

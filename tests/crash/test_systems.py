@@ -13,7 +13,7 @@ from forklore.disk import disk as disk_module
 from forklore.disk.disk import Disk
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk
-from tests.crash.disks import LinkingDisk, PlainDisk
+from tests.crash.disks import ContestedDisk, LinkingDisk, PlainDisk
 from tests.crash.scenarios import (
     BOOK,
     CHAT,
@@ -27,6 +27,7 @@ from tests.crash.scenarios import (
     undo_everything,
 )
 from tests.crash.structure import assert_whole
+from tests.needed import posix_only
 
 pytestmark = pytest.mark.crash
 
@@ -105,26 +106,16 @@ def _refuse(*_arguments: object, **_options: object) -> None:
 def test_a_file_that_a_virus_scanner_holds_for_a_moment_is_renamed_a_moment_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(disk_module, "_WINDOWS", True)
-    monkeypatch.setattr(disk_module, "_PAUSES", (0.0, 0.0, 0.0))
-    attempts = []
-    replace = os.replace
-
-    def held_twice(source: Path, target: Path) -> None:
-        attempts.append(source)
-        if len(attempts) < 3:
-            raise PermissionError(errno.EACCES, "held")
-        replace(source, target)
-
-    monkeypatch.setattr(os, "replace", held_twice)
+    disk = ContestedDisk(at=0, attempts=2)
     (tmp_path / "source").write_bytes(b"new")
 
-    Disk().replace(tmp_path / "source", tmp_path / "target")
+    disk.replace(tmp_path / "source", tmp_path / "target")
 
     assert (tmp_path / "target").read_bytes() == b"new"
-    assert len(attempts) == 3
+    assert disk.refused == 2
 
 
+@posix_only("it has no such call")
 def test_a_kernel_that_copies_nothing_although_there_is_something_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

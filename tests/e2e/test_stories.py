@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from forklore.testing.stories import chat_bytes, conversation, write_workspace
 from tests.e2e.browsing import MAREN, PHONE, Visit, expect
 from tests.e2e.workspaces import FOREST, many_stories, many_timelines
+from tests.needed import posix_only
 
 BRANCH = "Maren Tolliver/Branch #42 - 2025-11-02@21h05m23s"
 
@@ -108,7 +108,7 @@ def test_a_leak_leads_to_what_can_be_done(maren: Visit) -> None:
     expect(tab.page.locator("dialog .forks .row")).to_have_count(2)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
+@posix_only("Windows has no such names")
 def test_a_name_cannot_turn_the_page_around_or_write_a_line(visit: Visit, tmp_path: Path) -> None:
     name, shown = "Mira\n\u202eForged\x1b", "Mira\\n\\u202eForged\\x1b"
     files = {f"chats/{name}/{name}.jsonl": chat_bytes({"world_info": name}, conversation(3))}

@@ -11,6 +11,7 @@ from forklore.disk.workspace import Workspace
 from forklore.model.address import ChatAddress
 from forklore.testing import stories
 from tests.edges.running import MAREN, run, run_process, snapshot
+from tests.needed import posix_only
 
 Sample = Callable[[str], Path]
 
@@ -283,7 +284,7 @@ def test_a_story_full_of_half_emoji_can_be_shown(tmp_path: Path) -> None:
     assert "half \\ud83d" in run_process("--data", root, "show", "Chat", "--json").out
 
 
-@pytest.mark.skipif(os.name == "nt", reason="file names are text there")
+@posix_only("file names are text there")
 def test_a_file_name_that_is_no_utf8_can_be_shown(tmp_path: Path) -> None:
     root = workspace(tmp_path)
     os.rename(os.fsencode(root / "chats/Mira/Chat.jsonl"), os.fsencode(root / "chats/Mira") + b"/Caf\xe9.jsonl")

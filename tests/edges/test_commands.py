@@ -500,7 +500,7 @@ def test_the_shell_is_offered_commands_and_chats(quay: Path) -> None:
         return sorted(run(env=env).out.split("\n"))
 
     assert offered("forklore che") == ["", "plain,check", "plain,checkpoint"]
-    assert offered(f"forklore --data {quay} show Mar") == ["", f"plain,{shlex.quote(MAREN)}"]
+    assert offered(f"forklore --data {quay.as_posix()} show Mar") == ["", f"plain,{shlex.quote(MAREN)}"]
     assert offered("forklore --data nowhere show Mar") == ["", ""]
 
 

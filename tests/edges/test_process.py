@@ -13,9 +13,10 @@ import pytest
 
 from forklore.testing import stories
 from tests.edges.running import ILSE, MAREN, command_line, run_process, snapshot
+from tests.needed import posix_only
 
 Sample = Callable[[str], Path]
-needs_posix = pytest.mark.skipif(os.name == "nt", reason="signals and pipes differ there")
+needs_posix = posix_only("signals and pipes differ there")
 
 
 def test_the_module_is_the_command(sample: Sample) -> None:
@@ -47,7 +48,7 @@ def test_the_log_tells_what_was_done_and_refused_where_it_is_asked_for(sample: S
     assert "forklore.checkpoint" not in silent.err + done.out
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
+@posix_only("Windows has no such names")
 def test_the_log_lets_no_name_write_lines(tmp_path: Path) -> None:
     name = "Mira\nForged\x1b[2J\u202e"
     files = stories.solo_files(name, {}, [stories.message("Once"), stories.message("upon")], folder=name)

@@ -10,6 +10,7 @@ from forklore.cli import terminal
 from forklore.cli.progress import Steps
 from forklore.testing import stories
 from tests.edges.running import run
+from tests.needed import posix_only
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe\r\x00"
 
@@ -42,6 +43,7 @@ def test_every_script_is_left_alone() -> None:
     assert terminal.for_person(text) == text
 
 
+@posix_only("there are no such names")
 @pytest.mark.parametrize("command", ["stories", "tree", "show", "check", "status", "queue", "checkpoint", "log"])
 def test_a_story_cannot_talk_to_the_terminal(tmp_path: Path, command: str) -> None:
     names = {"folder": "M\x1b[31mira", "chat": "Ch\x9b2Jat", "book": "Lo\x1bre", "entry": EVIL}

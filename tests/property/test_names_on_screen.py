@@ -5,13 +5,13 @@ import tempfile
 import unicodedata
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forklore.printable import printable
 from forklore.testing import stories
 from tests.edges.running import Ran, run
+from tests.needed import posix_only
 
 FORGED = "FORGED"
 BREAKS = ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029", "\x1c"]
@@ -19,7 +19,7 @@ OTHERS = ["\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\u202e", "\u2066", "\x7f", 
 if sys.platform == "linux":
     OTHERS.append("\udcff")  # a byte that is no UTF-8; other systems have no such names
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
+pytestmark = posix_only("Windows has no such names")
 
 evil = st.lists(st.sampled_from([*BREAKS, *OTHERS]), min_size=1, max_size=3).map(
     lambda signs: "Plain" + FORGED.join(["", *signs, ""])

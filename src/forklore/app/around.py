@@ -276,7 +276,7 @@ class Around:
                 continue
             try:
                 with OpenFile(self._means.workspace.file(path)) as file:
-                    strangers.setdefault(file.digest(), []).append((name, file.stat.st_mtime))
+                    strangers.setdefault(file.digest(), []).append((name, file.stat.st_mtime_ns / 1e9))
             except (OSError, ForkloreError):
                 continue
         return strangers

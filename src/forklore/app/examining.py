@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from forklore.app.around import Around
 from forklore.app.deleting import free_clones
-from forklore.app.folder import folder_findings
+from forklore.app.folder import folder_findings, unread_file
 from forklore.app.means import Means
 from forklore.app.opening import opened_timeline
 from forklore.app.reading import reading
@@ -16,7 +16,7 @@ from forklore.checks.opening import findings_on_opening
 from forklore.disk.files import read_small
 from forklore.disk.spreading import spread
 from forklore.disk.workspace import ChatNotFound
-from forklore.errors import ForkloreError, LinkOutside
+from forklore.errors import FileInUse, FileOnlineOnly, ForkloreError, LinkOutside
 from forklore.formats.lorebook_json import LorebookUnreadable, parse_lorebook
 from forklore.model.address import ChatAddress
 from forklore.model.copies import originals_first
@@ -60,6 +60,8 @@ def _timeline(address: ChatAddress, means: Means, around: Around) -> _Seen:
             return _Seen(findings, address, integrity if isinstance(integrity, str) else None, read.book_name)
     except ChatNotFound:
         return _Seen()  # removed while we look
+    except (FileInUse, FileOnlineOnly) as error:
+        return _Seen((unread_file(error, means.workspace.chat_path(address)),))
     except ForkloreError as error:
         finding = Finding("CHAT_DAMAGED", Severity.ERROR, error.message, error.action)
         return _Seen((Located(finding, chat=str(address)),))
@@ -113,6 +115,8 @@ def _unread_books(timelines: Sequence[_Seen], means: Means, around: Around) -> I
             parse_lorebook(name, read_small(workspace.file(path)))
         except LinkOutside:
             continue  # told among the links
+        except FileOnlineOnly as error:
+            yield unread_file(error, path)
         except (OSError, LorebookUnreadable) as error:
             yield Located(
                 Finding(

@@ -21,8 +21,9 @@ from forklore.disk.access import (
 )
 from forklore.disk.disk import write_whole
 from forklore.disk.files import read_small
-from forklore.disk.places import Places, is_link
+from forklore.disk.places import Places
 from forklore.disk.state import State
+from forklore.disk.system import is_link
 from forklore.errors import ForkloreError, Kind, LinkOutside
 from forklore.model.stored import is_plain_name
 from forklore.version import VERSION

@@ -6,7 +6,6 @@ Forklore. What cannot be trusted or understood is told here, and left alone unti
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -17,7 +16,17 @@ from forklore.disk.lock import workspace_lock
 from forklore.disk.operation_folder import Unfinished
 from forklore.disk.operation_log import Unread
 from forklore.disk.places import ALLOW
-from forklore.errors import BadRequest, ForkloreError, FormatNewer, LinkOutside, OperationForeign, PathOutside
+from forklore.disk.system import real_path
+from forklore.errors import (
+    BadRequest,
+    FileInUse,
+    FileOnlineOnly,
+    ForkloreError,
+    FormatNewer,
+    LinkOutside,
+    OperationForeign,
+    PathOutside,
+)
 from forklore.model.finding import Finding, Located, Severity
 from forklore.model.stored import SETTINGS, STAGING
 
@@ -48,6 +57,7 @@ class FolderFinding(NamedTuple):
 
 
 _OPERATION, _LOG, _SETTINGS, _FOLDER_LINK, _FILE_LINK = "operation", "log", "settings", "linked folder", "linked file"
+_FILE = "file"
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 _OURS = "OPERATION_LEFTOVER"
 
@@ -133,6 +143,20 @@ FOLDER_FINDINGS: tuple[FolderFinding, ...] = (
         "A file is a link to one outside of the data folder, so it is not read",
         "Put the file itself there if it should be part of the story",
     ),
+    FolderFinding(
+        _FILE,
+        FileOnlineOnly.code,
+        _ERROR,
+        "A file is in the cloud and not on this machine, so it is not read",
+        "Let OneDrive keep it on this device (“Always keep on this device”)",
+    ),
+    FolderFinding(
+        _FILE,
+        FileInUse.code,
+        _ERROR,
+        "A file is open in another program, so it cannot be read",
+        "Close that program, or wait until it is done",
+    ),
 )
 """Everything that is told of a folder, each once."""
 
@@ -178,9 +202,14 @@ def _settings(means: Means) -> Iterator[Located]:
 def _links(means: Means) -> Iterator[Located]:
     """Yield the links that lead out of the workspace and are not followed."""
     for path, is_folder in means.workspace.links_outside():
-        leads_to = os.path.realpath(means.workspace.root / path)
+        leads_to = real_path(means.workspace.root / path)
         finding = _BY_CODE[_FOLDER_LINK if is_folder else _FILE_LINK, LinkOutside.code]
         yield finding.at(path, f"It leads to {leads_to!r}.")
+
+
+def unread_file(error: FileInUse | FileOnlineOnly, path: str) -> Located:
+    """Return the finding that a file is not read for now."""
+    return _BY_CODE[_FILE, error.code].at(path, error.message)
 
 
 # --- repairing ----------------------------------------------------------------------------------------------------

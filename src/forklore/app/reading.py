@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from forklore.channels.cut import Parent
 from forklore.channels.identity import newer_format
+from forklore.disk.failures import unusable
 from forklore.disk.files import OpenFile
+from forklore.disk.system import is_in_use
 from forklore.disk.workspace import ChatNotFound, ChatUnreadable, Workspace
-from forklore.errors import ForkloreError, FormatNewer
+from forklore.errors import FormatNewer, LinkOutside, PathOutside
 from forklore.formats.chat_facts import lorebook_name
 from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.formats.lorebook_json import Lorebook, LorebookUnreadable, read_lorebook
@@ -93,6 +95,8 @@ def _open(path: str, address: ChatAddress) -> OpenFile:
     except FileNotFoundError as error:
         raise ChatNotFound(f"There is no chat {str(address)!r} any more.") from error
     except OSError as error:
+        if is_in_use(error):
+            raise unusable(error) from error
         raise ChatUnreadable(f"{str(address)!r} cannot be opened ({error.strerror}).") from error
 
 
@@ -102,9 +106,11 @@ def _open_book(workspace: Workspace, read: Reading, name: str) -> None:
         read.files[path] = OpenFile(workspace.file(path))
     except FileNotFoundError:
         read.book_missing = True
-    except ForkloreError as error:
+    except (LinkOutside, PathOutside) as error:
         read.book_outside = f"{error.message} {error.action}"
     except OSError as error:
+        if is_in_use(error):
+            raise unusable(error) from error
         read.book_damage = f"It cannot be opened ({error.strerror})."
     else:
         read.book_path = path

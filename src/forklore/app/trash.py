@@ -16,9 +16,9 @@ from forklore.app.undoing import edits_that_fit, in_trash, seen_in_trash
 from forklore.disk.failures import refusal_of
 from forklore.disk.files import OpenFile
 from forklore.disk.lock import workspace_lock
-from forklore.disk.places import is_link
 from forklore.disk.publishing import NameTaken
 from forklore.disk.scan import scan_chats
+from forklore.disk.system import is_link
 from forklore.disk.workspace import Workspace
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.log.operations import Operation
@@ -216,7 +216,7 @@ def empty_trash(older_than: float, means: Means) -> TrashShown:
                     folder.rmdir()  # only if it is empty now
         except OSError as error:
             reason = error.strerror or str(error)
-            raise refusal_of(error.errno)(
+            raise refusal_of(error)(
                 f"The trash could not be emptied ({reason}).", action="Check the disk, then try again."
             ) from error
     return TrashShown(items)

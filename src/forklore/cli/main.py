@@ -13,7 +13,7 @@ import click
 from forklore.cli import terminal
 from forklore.cli.command import EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, Answer, Command
 from forklore.cli.options import FORKLORE_LOG, GLOBAL_OPTIONS, Invocation
-from forklore.errors import BadRequest, FileUnreadable, ForkloreError
+from forklore.errors import BadRequest, ForkloreError
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Look": ("stories", "tree", "show", "check", "verify", "status"),
@@ -67,7 +67,9 @@ class Program(click.Group):
         except (click.Abort, KeyboardInterrupt):
             code = _write_interrupted(invocation)
         except OSError as error:
-            code = _write_error(FileUnreadable.of(error), invocation)
+            from forklore.disk.failures import unusable
+
+            code = _write_error(unusable(error), invocation)
         except Exception as error:
             code = _write_bug(error, invocation)
         sys.exit(code)

@@ -14,12 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forklore.disk.system import IN_USE, IS_WINDOWS, Look, look, may_write
 from forklore.model.plan import Fingerprint
 
 if TYPE_CHECKING:
     import ctypes
 
-_WINDOWS = sys.platform == "win32"
 _O_BINARY = getattr(os, "O_BINARY", 0)
 _AT_ONCE = 1 << 30
 _PIECE = 512 << 10
@@ -27,20 +27,24 @@ _MANY = 16 << 20  # for less, a buffer costs more than it saves
 _BLOCK = 4096
 _NO_SUCH_CALL = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
 _NO_SPACE = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
+_DENIED = 5
 _NO_KERNEL_COPY = _NO_SUCH_CALL | {errno.EXDEV, errno.EBADF, errno.EIO, errno.EINTR}
-_PAUSES = (0.01, 0.03, 0.1, 0.3, 0.6)
 _seeking = allocate_lock()
 
 
-def fingerprint(stat: os.stat_result) -> Fingerprint:
+class StillInUse(PermissionError):
+    """Others have had a file open for as long as we are willing to wait; it was neither moved nor removed."""
+
+
+def fingerprint(stat: os.stat_result | Look) -> Fingerprint:
     """Return what tells that a file is still the very one."""
-    return Fingerprint(stat.st_size, stat.st_mtime_ns, stat.st_ino)
+    return Fingerprint(stat.st_size, stat.st_mtime_ns, 0 if IS_WINDOWS else stat.st_ino)
 
 
 def fingerprint_at(path: Path, *, follow: bool = True) -> Fingerprint | None:
     """Return the fingerprint of the file at *path*, None when there is none; of a link itself unless *follow*."""
     try:
-        return fingerprint(os.stat(path, follow_symlinks=follow))
+        return fingerprint(look(path, follow_symlinks=follow))
     except (FileNotFoundError, NotADirectoryError):
         return None
 
@@ -70,7 +74,13 @@ def _disk_of(folder: Path) -> tuple[int, str]:
 
 
 class Disk:
-    """Every change of a file goes through one of these methods."""
+    """Every change of a file goes through one of these methods.
+
+    Where others can be in the way of a change of names (on Windows: a virus scanner, an indexer, whoever reads), it is
+    tried again for about two and a half seconds; then it is refused with ``StillInUse``, and nothing was changed.
+    """
+
+    _pauses: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # seconds
 
     def make_folder(self, path: Path, *, durable: bool = True) -> None:
         """Make the folder and its missing parents; an existing one is fine.
@@ -88,11 +98,11 @@ class Disk:
         if durable:
             self.sync_folder(path.parent)
 
-    def create(self, path: Path, like: os.stat_result | None = None, *, mode: int = 0o644) -> int:
+    def create(self, path: Path, like: os.stat_result | Look | None = None, *, mode: int = 0o644) -> int:
         """Make an empty file that must not exist, with mode and owner of *like*, and return its descriptor."""
         mode = like.st_mode & 0o777 if like else mode
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _O_BINARY, mode)
-        if like is not None and hasattr(os, "fchown"):
+        if isinstance(like, os.stat_result) and hasattr(os, "fchown"):
             made = os.fstat(descriptor)
             # Whoever may not give a file away keeps it: best effort, as SillyTavern's own saves.
             with suppress(OSError):
@@ -117,8 +127,11 @@ class Disk:
                 with whole[written:] as rest:  # let go of also when the disk is full: a buffer is only lent to us
                     written += os.write(descriptor, rest)
 
-    def copy(self, source: int, target: int, start: int, end: int) -> None:
-        """Copy a byte range of *source* to where *target* is being written."""
+    def copy(self, source: int | bytes, target: int, start: int, end: int) -> None:
+        """Copy a byte range of *source*, an open file or its content, to where *target* is being written."""
+        if isinstance(source, bytes):
+            self.write(target, source[start:end])
+            return
         if is_for_kernel(source, target, start, end):
             start = _copy_in_kernel(source, target, start, end)
         # Some file systems answer that nothing was left to copy although there is: reading tells for sure.
@@ -157,7 +170,7 @@ class Disk:
 
     def sync_folder(self, path: Path) -> None:
         """Return when the names in the folder are on the disk."""
-        if _WINDOWS:
+        if IS_WINDOWS:
             return  # the system has no such call; NTFS journals names itself
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -170,20 +183,7 @@ class Disk:
 
     def rename_new(self, source: Path, target: Path) -> None:
         """Move *source* to *target*; raise ``FileExistsError`` rather than overwrite."""
-        if _WINDOWS:
-            _patiently(lambda: os.rename(source, target))  # refuses an existing target by itself
-        elif not _rename_specially(source, target, "new"):
-            try:
-                os.link(source, target, follow_symlinks=False)
-            except (OSError, NotImplementedError) as error:
-                if isinstance(error, OSError) and error.errno not in _NO_SUCH_CALL:
-                    raise
-                # No exclusive rename and no links (FAT, some phones): we hold the lock, so looking first is enough.
-                if is_there(target):
-                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
-                os.rename(source, target)
-            else:
-                os.unlink(source)
+        self._patiently(_rename_new, source, target)
 
     def exchange(self, one: Path, other: Path) -> bool:
         """Swap two files in one step; return False where the system cannot."""
@@ -191,17 +191,40 @@ class Disk:
 
     def replace(self, source: Path, target: Path) -> None:
         """Move *source* over *target* in one step."""
-        _patiently(lambda: os.replace(source, target))
+        self._patiently(os.replace, source, target)
 
     def remove(self, path: Path) -> None:
         """Remove a file of ours; a missing one is fine."""
-        _patiently(lambda: path.unlink(missing_ok=True))
+        with suppress(FileNotFoundError):
+            self._patiently(os.unlink, path)
 
     def remove_tree(self, path: Path) -> None:
-        """Remove a folder of ours with all that is in it; a missing one is fine."""
+        """Remove a folder of ours with all that is in it; a missing one is fine, and so is one that does not go."""
         import shutil  # noqa: PLC0415  # a heavy import that few need
 
-        shutil.rmtree(path, ignore_errors=True)
+        try:
+            self._patiently(shutil.rmtree, path)
+        except OSError:
+            shutil.rmtree(path, ignore_errors=True)  # as much of it as can be
+
+    def _patiently(self, change: Callable[..., object], *names: Path) -> None:
+        """Make a change of names; while others have a file open, try again, bounded."""
+        for pause in (*self._pauses, None):
+            try:
+                self._attempt(change, *names)
+            except PermissionError as error:
+                code = getattr(error, "winerror", None)
+                if code not in IN_USE or (code == _DENIED and not all(map(may_write, names))):
+                    raise
+                if pause is None:
+                    raise StillInUse(error.errno, error.strerror, str(names[-1])) from error
+            else:
+                return
+            time.sleep(pause)
+
+    def _attempt(self, change: Callable[..., object], *names: Path) -> None:
+        """Make a change of names, once; a test lets it fail here."""
+        change(*names)
 
 
 def write_whole(path: Path, content: bytes, disk: Disk | None = None, *, private: bool = False) -> None:
@@ -281,16 +304,21 @@ def read_in_pieces(descriptor: int, start: int, end: int, size: int, *, first: i
             start += count
 
 
-def _patiently(change: Callable[[], None]) -> None:
-    """Make a change of a name; where a virus scanner or an indexer holds the file for a moment, try again."""
-    for pause in _PAUSES if _WINDOWS else ():
+def _rename_new(source: Path, target: Path) -> None:
+    if IS_WINDOWS:
+        os.rename(source, target)  # refuses an existing target by itself
+    elif not _rename_specially(source, target, "new"):
         try:
-            change()
-        except PermissionError:
-            time.sleep(pause)
+            os.link(source, target, follow_symlinks=False)
+        except (OSError, NotImplementedError) as error:
+            if isinstance(error, OSError) and error.errno not in _NO_SUCH_CALL:
+                raise
+            # No exclusive rename and no links (FAT, some phones): we hold the lock, so looking first is enough.
+            if is_there(target):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+            os.rename(source, target)
         else:
-            return
-    change()
+            os.unlink(source)
 
 
 def _rename_specially(source: Path, target: Path, how: str) -> bool:

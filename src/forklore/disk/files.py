@@ -7,18 +7,21 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Iterator
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from forklore.disk.disk import fingerprint, read_at, read_in_pieces
-from forklore.errors import ForkloreError, Kind
+from forklore.disk.disk import Disk, fingerprint, read_at, read_in_pieces
+from forklore.disk.system import IS_WINDOWS, READING, Look, is_online_only, look, open_shared
+from forklore.errors import FileOnlineOnly, ForkloreError, Kind
 from forklore.formats.chat_jsonl import SCAN_BYTES, Chat, index_lines, index_of
 from forklore.model.plan import Fingerprint
 
-_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe must not make us wait
 _LARGE = 1 << 20
 _COUNTED_AT_ONCE = 1 << 20
 _LARGEST = 4 << 30  # of any file: the largest chats have 100 MB, and a stranger's may claim to have any size
@@ -26,6 +29,11 @@ _LARGEST_READ = 512 << 20  # as a whole, into memory
 _SMALL_FILE = 64 << 20  # more than a journal with the whole header of a chat in it
 _SMALL = 128 << 10  # so much is read at once rather than where it is asked for
 _IN_MEMORY = 2 << 20  # so much is kept once it had to be read as a whole: it will be wanted again
+_AT_ONCE = 64 << 20  # so much is read at once where a file must not be open for long
+_PIECE = 4 << 20  # and of a larger one, so much
+_MOMENT = 0.5  # seconds for which what was read is not read again while it looks the same
+_MOST_KEPT = 8  # files
+_ATTEMPTS = 5  # a writer that saves five times while we read is not going to pause for us
 
 
 class ContextChanged(ForkloreError):
@@ -36,22 +44,18 @@ class ContextChanged(ForkloreError):
     action = "Wait until the reply is complete, then try again. Nothing was changed."
 
 
-class OpenFile:
+class HeldFile:
     """A file that is open for reading; SillyTavern replaces files as a whole, so its content stays what it is."""
 
     def __init__(self, path: str | Path) -> None:
         """Open the file; raises what ``os.open`` raises, and ``OSError`` for what is no file."""
         self.path = path
         self._kept: bytes | None = None
-        self.descriptor = os.open(path, _READING)
-        self.stat = os.fstat(self.descriptor)
-        if not stat.S_ISREG(self.stat.st_mode):
+        self.descriptor = os.open(path, READING)
+        self.stat: os.stat_result | Look = os.fstat(self.descriptor)
+        if not stat.S_ISREG(self.stat.st_mode) or self.size > _LARGEST:
             self.close()
-            kind = errno.EISDIR if stat.S_ISDIR(self.stat.st_mode) else errno.EINVAL
-            raise OSError(kind, os.strerror(kind), str(path))
-        if self.size > _LARGEST:
-            self.close()
-            raise _too_large(path)
+            raise _no_file_for_us(path, self.stat)
 
     @property
     def name(self) -> str:
@@ -88,9 +92,12 @@ class OpenFile:
         return data
 
     def _read(self, start: int, end: int) -> bytes:
-        data = read_at(self.descriptor, start, end - start)
+        return self._read_from(self.descriptor, start, end)
+
+    def _read_from(self, descriptor: int, start: int, end: int) -> bytes:
+        data = read_at(descriptor, start, end - start)
         while len(data) < end - start:
-            more = read_at(self.descriptor, start + len(data), end - start - len(data))
+            more = read_at(descriptor, start + len(data), end - start - len(data))
             if not more:
                 raise ContextChanged(f"{self.name!r} became shorter while it was being read.")
             data += more
@@ -107,6 +114,10 @@ class OpenFile:
             start += len(piece)
         if start < end:
             raise ContextChanged(f"{self.name!r} became shorter while it was being read.")
+
+    def copy_to(self, target: int, start: int, end: int, disk: Disk) -> None:
+        """Copy a byte range to where *target* is being written."""
+        disk.copy(self.descriptor, target, start, end)
 
     def digest(self, start: int = 0, end: int | None = None) -> str:
         """Return the SHA-256 of the bytes from *start* to *end*."""
@@ -147,6 +158,119 @@ class OpenFile:
         self.close()
 
 
+class _JustRead:
+    """The content of small files that were read a moment ago: one operation asks for a file more than once."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[tuple[str, Fingerprint], tuple[float, bytes]] = OrderedDict()
+        self._lock = threading.Lock()  # the service reads in several threads
+
+    def get(self, key: tuple[str, Fingerprint]) -> bytes | None:
+        """Return what was read, None when that was not just now."""
+        with self._lock:
+            when, content = self._held.get(key, (0.0, b""))
+        return content if time.monotonic() - when < _MOMENT and when else None
+
+    def put(self, key: tuple[str, Fingerprint], content: bytes) -> None:
+        """Keep what was read, for a moment."""
+        if len(content) <= _IN_MEMORY:
+            with self._lock:
+                self._held[key] = (time.monotonic(), content)
+                while len(self._held) > _MOST_KEPT:
+                    self._held.popitem(last=False)
+
+
+_JUST_READ = _JustRead()
+
+
+class BriefFile(HeldFile):
+    """The same where nobody can replace a file that somebody else has open: it is open only while it is being read.
+
+    What is not very large is read at once. Of the rest, each piece is read only if it is still the same file; else
+    ``ContextChanged`` is raised. While it is open it is read, and nothing else is done.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Read the file; raises ``OSError`` as above, and ``FileOnlineOnly`` for what is not on this machine."""
+        self.path = path
+        self._kept: bytes | None = None
+        self.descriptor = -1
+        for attempt in range(_ATTEMPTS):
+            self.stat = look(path)
+            if is_online_only(self.stat):
+                raise FileOnlineOnly(f"{self.name!r} is online only: its content is not on this machine.")
+            if not stat.S_ISREG(self.stat.st_mode) or self.size > _LARGEST:
+                raise _no_file_for_us(path, self.stat)
+            if self.size > _AT_ONCE:
+                return
+            key = (str(path), self.fingerprint)
+            self._kept = _JUST_READ.get(key)
+            if self._kept is not None:
+                return
+            try:
+                self._kept = self._read(0, self.size)
+            except ContextChanged:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+            else:
+                _JUST_READ.put(key, self._kept)
+                return
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        """Open the file for a moment; raises ``ContextChanged`` when it was another one then."""
+        descriptor = open_shared(self.path)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+        if fingerprint(look(self.path)) != self.fingerprint:
+            raise ContextChanged(f"{self.name!r} changed while it was being read.")
+
+    def read_as_opened(self) -> bytes:
+        """Return the whole content: what is read is always as it was opened."""
+        return self.read()
+
+    def _read(self, start: int, end: int) -> bytes:
+        with self._opened() as descriptor:
+            return self._read_from(descriptor, start, end)
+
+    def chunks(self, start: int = 0, end: int | None = None, size: int = SCAN_BYTES) -> Iterator[Any]:
+        """Yield the content in pieces of *size* bytes."""
+        end = self.size if end is None else end
+        yield from (self.read(at, min(end, at + size)) for at in range(start, end, size))
+
+    def copy_to(self, target: int, start: int, end: int, disk: Disk) -> None:
+        """Copy a byte range to where *target* is being written."""
+        if self._kept is not None:
+            disk.copy(self._kept, target, start, end)
+            return
+        for at in range(start, end, _PIECE):
+            with self._opened() as descriptor:
+                disk.copy(descriptor, target, at, min(end, at + _PIECE))
+
+
+def _read_at_once(path: str, size: int) -> bytes:
+    descriptor = os.open(path, READING)
+    try:
+        return os.read(descriptor, size)
+    finally:
+        os.close(descriptor)
+
+
+def _read_briefly(path: str, _size: int) -> bytes:
+    return BriefFile(path).read()
+
+
+if TYPE_CHECKING:
+    OpenFile = HeldFile
+else:
+    OpenFile = BriefFile if IS_WINDOWS else HeldFile
+
+read_at_once: Callable[[str, int], bytes] = _read_briefly if IS_WINDOWS else _read_at_once
+"""Return the content of a file of that size, the quickest way there is."""
+
+
 def read_small(path: str | Path, most: int = _SMALL_FILE) -> bytes:
     """Return the content of a file of ours; raises ``OSError`` for what is none, or larger than any of ours."""
     with OpenFile(path) as file:
@@ -156,6 +280,13 @@ def read_small(path: str | Path, most: int = _SMALL_FILE) -> bytes:
             return file.read()
         except ContextChanged as error:
             raise OSError(errno.EAGAIN, error.message, str(path)) from error
+
+
+def _no_file_for_us(path: str | Path, found: os.stat_result | Look) -> OSError:
+    if stat.S_ISREG(found.st_mode):
+        return _too_large(path)
+    kind = errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EINVAL
+    return OSError(kind, os.strerror(kind), str(path))
 
 
 def _too_large(path: str | Path) -> OSError:

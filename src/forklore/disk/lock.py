@@ -10,6 +10,7 @@ from pathlib import Path
 from forklore.disk.failures import refusal_of
 from forklore.disk.places import Places
 from forklore.disk.state import close_to_others
+from forklore.disk.system import usual_path
 from forklore.errors import ForkloreError, Kind
 from forklore.model.stored import FOLDER
 
@@ -63,22 +64,26 @@ def workspace_lock(
         name = what.capitalize()
         raise CreationInProgress(f"{name} creation already in progress. Please wait.") from error
     except (OSError, NotImplementedError) as error:  # the latter where a disk knows no locks
-        number, reason = getattr(error, "errno", None), getattr(error, "strerror", None) or error
-        raise refusal_of(number)(f"The folder {root} cannot be written ({reason}).") from error
+        reason = getattr(error, "strerror", None) or error
+        raise refusal_of(error)(f"The folder {usual_path(root)} cannot be written ({reason}).") from error
     try:
         yield
     finally:
         if is_new:
-            _remove_unused(folder)
+            _remove_unused(folder, lock.release)
         lock.release()
 
 
-def _remove_unused(folder: Path) -> None:
+def _remove_unused(folder: Path, release: Callable[[], None]) -> None:
     """Remove our folder if nothing is in it but the lock, which we hold: whoever waits for it will make a new one."""
     with suppress(OSError):
         if {path.name for path in folder.iterdir()} - {"lock", "staging"}:
             return
         with suppress(FileNotFoundError):
             (folder / "staging").rmdir()
-        (folder / "lock").unlink()
+        try:
+            (folder / "lock").unlink()
+        except PermissionError:
+            release()  # on Windows no open file is removed: ours is closed now, and one that others have taken stays
+            (folder / "lock").unlink(missing_ok=True)
         folder.rmdir()

@@ -18,8 +18,9 @@ from typing import Any
 from forklore.disk.disk import Disk, is_there, same_disk
 from forklore.disk.failures import left_over
 from forklore.disk.files import read_small
-from forklore.disk.places import Places, is_link
+from forklore.disk.places import Places
 from forklore.disk.state import State, refuse_newer
+from forklore.disk.system import is_link, usual_path
 from forklore.errors import DiskFailed, ForkloreError, OperationForeign
 from forklore.log.changes import (
     Unreadable,
@@ -241,9 +242,9 @@ class OperationFolder:
         for folder in self._elsewhere:
             if not os.path.isdir(folder):
                 raise DiskFailed(
-                    f"The folder {str(folder)!r} is not there, and an interrupted operation has files in it.",
+                    f"The folder {usual_path(folder)!r} is not there, and an interrupted operation has files in it.",
                     action="Connect the disk it is on, then try again. "
-                    f"If it is gone for good, delete the folder {str(self.path)!r}.",
+                    f"If it is gone for good, delete the folder {usual_path(self.path)!r}.",
                 )
 
     def discard(self, trash: Path) -> None:

@@ -9,7 +9,6 @@ has said so; that answer lies in the user's state folder, with the place it was 
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from forklore.disk.state import State
+from forklore.disk.system import is_link, long_path, real_path
 from forklore.errors import LinkOutside, PathOutside
 from forklore.model.stored import (
     FOLDER,
@@ -36,8 +36,8 @@ from forklore.printable import shell_word
 ALLOW = "allow"
 """The repair that lets a linked folder be followed."""
 _LINKS = "links.json"
+_SLASH = os.sep
 _STORY = {"chats", "group chats", "groups", "worlds", "characters"}
-_JUNCTION = getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", None)  # Windows' own kind of link to a folder
 
 
 class Places:
@@ -45,10 +45,10 @@ class Places:
 
     def __init__(self, root: Path, state: Callable[[], State] | None = None) -> None:
         """Lead to the files below *root*; *state* tells which linked folders the user lets us follow."""
-        self.root = root
-        self._base = str(root)
+        self.root = long_path(root)
+        self._base = str(self.root)
         self._state = state
-        self._known_folders: set[str] = set()
+        self._known_folders: dict[str, str] = {}
 
     # --- what is stored ---------------------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ class Places:
         folder, slash, name = path.rpartition("/")
         if not is_plain_name(name) or _is_odd(name):
             raise outside(path)
-        place = f"{self.folder(folder)}/{name}" if slash else f"{self._base}/{name}"
+        place = f"{self.folder(folder)}{_SLASH}{name}" if slash else f"{self._base}{_SLASH}{name}"
         if is_link(place) and not self._stays(path, place):
             raise LinkOutside(f"{path!r} is a link to a file elsewhere.")
         return place
@@ -100,23 +100,28 @@ class Places:
 
         It is asked for again and again, so the answer is kept.
         """
-        if path not in self._known_folders:
+        known = self._known_folders.get(path)
+        if known is None:
             parts = relative_path(path).split("/")
             if any(map(_is_odd, parts)):
                 raise outside(path)
             for depth in range(len(parts)):
                 above = "/".join(parts[: depth + 1])
-                place = f"{self._base}/{above}"
+                place = self.place(above)
                 if is_link(place) and not self._stays(above, place):
-                    raise _folder_outside(above, os.path.realpath(place))
-            self._known_folders.add(path)
-        return f"{self._base}/{path}"
+                    raise _folder_outside(above, real_path(place))
+            known = self._known_folders[path] = self.place(path)
+        return known
+
+    def place(self, path: str) -> str:
+        """Return what the system calls a path, wherever it leads."""
+        return f"{self._base}{_SLASH}{path.replace('/', _SLASH)}"
 
     def _behind(self, path: str) -> Path:
         """Return the file itself that a path leads to, by its own name in the workspace."""
         place = self.file(path)
         if is_link(place):
-            real = os.path.realpath(place)
+            real = real_path(place)
             for name, home in {"": self._real_base, **self._followed}.items():
                 if real.startswith(f"{home}{os.sep}"):
                     return self.root / name / os.path.relpath(real, home)
@@ -133,7 +138,7 @@ class Places:
 
     def leads_out(self, path: str) -> bool:
         """Whether a file or folder is a link that is not followed."""
-        place = f"{self._base}/{path}"
+        place = self.place(path)
         return is_link(place) and not self._stays(path, place)
 
     def _stays(self, path: str, place: str) -> bool:
@@ -141,7 +146,7 @@ class Places:
         top = path.partition("/")[0]
         if top == FOLDER:
             return False
-        real = os.path.realpath(place)
+        real = real_path(place)
         if self._followed.get(path) == real:
             return True
         homes = {f"{self._real_base}{os.sep}{top}"}
@@ -150,7 +155,7 @@ class Places:
 
     @cached_property
     def _real_base(self) -> str:
-        return os.path.realpath(self._base)
+        return real_path(self._base)
 
     @cached_property
     def _followed(self) -> dict[str, str]:
@@ -165,8 +170,8 @@ class Places:
 
     def allow(self, path: str) -> str:
         """Follow a linked folder from now on, as long as it leads where it leads now; return where that is."""
-        place = f"{self._base}/{relative_path(path)}"
-        real = os.path.realpath(place)
+        place = self.place(relative_path(path))
+        real = real_path(place)
         if path.partition("/")[0] not in _STORY or not is_link(place) or not os.path.isdir(real):
             raise PathOutside(f"{path!r} is no linked folder of a story.", action="Nothing was changed.")
         if self._state is not None:
@@ -186,17 +191,6 @@ def _as_stored() -> Iterator[None]:
         yield
     except LinkOutside as error:
         raise PathOutside(error.message, action=error.action) from error
-
-
-def is_link(place: str | Path) -> bool:
-    """Whether a name is a link, of whatever kind the system has."""
-    try:
-        found = os.lstat(place)
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISLNK(found.st_mode) or (
-        _JUNCTION is not None and getattr(found, "st_reparse_tag", None) == _JUNCTION
-    )
 
 
 def _is_odd(name: str) -> bool:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from forklore.disk.files import OpenFile
 from forklore.disk.scan import scan_chats
+from forklore.disk.system import is_online_only, open_shared
 from forklore.disk.workspace import Workspace, book_file_name, comparable
 from forklore.errors import ForkloreError, LinkOutside
 from forklore.formats.card_png import CardUnreadable, card_lorebook, read_card
@@ -154,7 +155,9 @@ def _in_cards(workspace: Workspace) -> Named:
 
 def _card_book(path: str) -> str | None:
     """Return the book that a card names; only its texts are read, since the picture is most of it."""
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=lambda path, _flags: open_shared(path)) as file:
+        if is_online_only(os.fstat(file.fileno())):
+            raise CardUnreadable("it is online only")
         texts = [file.read(_SIGNATURE_BYTES)]
         kind, chunks = b"", 0
         while kind != b"IEND" and len(head := file.read(_HEAD_BYTES)) == _HEAD_BYTES:

@@ -12,7 +12,6 @@ Order, and why (the invariants are in docs/design/crash-safety.md):
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -106,9 +105,6 @@ class Run:
         journal: dict[str, Any] | None = None
         try:
             staged = self._stage(plan, when, dict(sources or {}))
-            if os.name == "nt":
-                for file in (sources or {}).values():
-                    file.close()  # there, no file is replaced that somebody has open
             self._folder.write_journal(staged)
             journal = staged
             self._publish(journal, plan.unchanged)
@@ -235,7 +231,8 @@ class Run:
             return
         swapper = self._publisher.swapper
         is_ours = not self._is_foreign and "staged" in change
-        if is_ours and not swapper.is_swapped(change) and swapper.is_staged(change) and swapper.swap(change):
+        is_made = self._is_recovering and is_ours and swapper.is_swapped(change)
+        if is_ours and not is_made and swapper.is_staged(change) and swapper.swap(change):
             return
         for attempt in range(_ATTEMPTS):
             if self._edit_anew(change, journal, attempt):

@@ -16,9 +16,10 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, NamedTuple
 
-from forklore.disk.files import OpenFile
+from forklore.disk.files import OpenFile, read_at_once
 from forklore.disk.spreading import spread
 from forklore.disk.state import make_private
+from forklore.disk.system import is_online_only
 from forklore.disk.workspace import ChatFolder, Workspace
 from forklore.errors import ForkloreError
 from forklore.formats.chat_facts import HeaderFacts, count_messages, find_links, links_of, read_header
@@ -31,7 +32,7 @@ from forklore.version import VERSION
 _MANY = 200  # from this number of chats on the faster reader of headers pays for its own import
 _WHOLE = 16 << 20  # a chat up to this size is read as a whole, a larger one piece by piece
 _MOST_PAIRS = 500_000  # of chats and forks that may be linked there, in one folder
-_O_BINARY = getattr(os, "O_BINARY", 0)
+_NOT_READ = -1  # no file has this size, so it is looked at again the next time
 
 _dumps = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -101,9 +102,8 @@ def _facts(looked: Sequence[_Look], memory: _Memory, progress: Progress | None) 
     reader = _Reader(known, looked, quickly=len(changed) >= _MANY)
     parts = spread(reader.rows, changed, progress or (lambda _done, _total: None))
     for (look, name), row in zip(changed, chain.from_iterable(parts), strict=True):
-        if row is None:
-            memory.is_partial = True
-        else:
+        memory.is_partial |= row is None or row[0] == _NOT_READ
+        if row is not None:
             known[look.folder.path][name] = row
             memory.changed = True
     facts: list[ChatFacts] = []
@@ -144,7 +144,7 @@ class _Reader:
         rows = []
         for look, name in chats:
             forks = self._forks[look.folder.path]
-            path = f"{look.folder.path}/{name}.jsonl"
+            path = f"{look.folder.path}{os.sep}{name}.jsonl"
             row = _read(path, name, look.chats[name], quickly=self._quickly, forks=forks.get(name))
             for parent in _may_link(name, row, look) if row is not None else ():
                 forks.setdefault(parent, set()).add(name)  # those that SillyTavern named stand before their parents
@@ -169,7 +169,7 @@ def _read_missing_links(look: _Look, rows: dict[str, Row], memory: _Memory) -> N
         if name in rows and not forks <= set(rows[name][_FORKS])
     }
     for name, forks in late.items():
-        links = _read_links(f"{look.folder.path}/{name}.jsonl", forks)
+        links = _read_links(f"{look.folder.path}{os.sep}{name}.jsonl", forks)
         if links is None:
             memory.is_partial = True
         else:
@@ -191,6 +191,9 @@ def _may_link(fork: str, row: Row, look: _Look) -> Iterable[str]:
 def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: set[str] | None) -> Row | None:
     """Return the row of one chat; None when it vanished or may not be read."""
     links: tuple[Link, ...] = ()
+    if is_online_only(stat):
+        facts = HeaderFacts(damaged=True)
+        return [_NOT_READ, stat.st_mtime_ns, 0, *facts[:5], links, *facts[5:], []]
     try:
         if stat.st_size > _WHOLE:
             with OpenFile(path) as file:
@@ -198,7 +201,7 @@ def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: s
                 messages = file.chat.message_count
             forks = None  # later: it has to be read once more in any case
         else:
-            data = _content(path, stat.st_size)
+            data = read_at_once(path, stat.st_size)
             data = data.lstrip(b" \t\r\n")  # blank lines before the header do not count
             end = data.find(b"\n")
             header, messages = data if end < 0 else data[:end], count_messages(data)
@@ -207,14 +210,6 @@ def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: s
         return None
     facts = read_header(header, name, quickly=quickly) if header.strip() else HeaderFacts(damaged=True)
     return [stat.st_size, stat.st_mtime_ns, messages, *facts[:5], links, *facts[5:], sorted(forks or ())]
-
-
-def _content(path: str, size: int) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | _O_BINARY)
-    try:
-        return os.read(descriptor, size)
-    finally:
-        os.close(descriptor)
 
 
 def _read_links(path: str, forks: set[str]) -> tuple[Link, ...] | None:
@@ -295,7 +290,10 @@ class _Memory:
             make_private(self._path.parent, upto=self._path.parent)
             temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
             temporary.write_text(f"{_dumps(first)}\n{_dumps(self._rows)}", encoding="utf-8")
-            os.replace(temporary, self._path)
+            try:
+                os.replace(temporary, self._path)
+            except OSError:  # somebody reads it, and nobody can replace it there meanwhile
+                temporary.unlink()
 
 
 def _digest(root: Path, looked: Sequence[_Look]) -> str:

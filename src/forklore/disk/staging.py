@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from forklore.disk.disk import Disk, fingerprint_at
 from forklore.disk.files import ContextChanged, OpenFile
+from forklore.disk.system import Look
 from forklore.disk.turns import short_turns
 from forklore.formats.chat_jsonl import SCAN_BYTES
 from forklore.formats.json_edit import apply_edits
@@ -106,7 +107,7 @@ class Stager:
         path: Path,
         pieces: tuple[Piece, ...],
         sources: Mapping[str, OpenFile],
-        like: os.stat_result | None,
+        like: os.stat_result | Look | None,
         *,
         prove: bool = True,
     ) -> Writing:
@@ -210,7 +211,7 @@ class Stager:
             if isinstance(piece, Range):
                 self._disk.write(file.descriptor, small)
                 small = b""
-                self._disk.copy(file.sources[piece.path].descriptor, file.descriptor, piece.start, piece.end)
+                file.sources[piece.path].copy_to(file.descriptor, piece.start, piece.end, self._disk)
             elif isinstance(piece, Bytes):
                 small += piece.data
             elif self._digests[piece.pieces].done():
@@ -249,7 +250,7 @@ class Writing:
     """A file that is being written."""
 
     def __init__(
-        self, path: Path, pieces: tuple[Piece, ...], sources: Mapping[str, OpenFile], like: os.stat_result | None
+        self, path: Path, pieces: tuple[Piece, ...], sources: Mapping[str, OpenFile], like: os.stat_result | Look | None
     ) -> None:
         """Speak of a file that is not begun yet."""
         self.path, self.pieces, self.sources, self.like = path, pieces, sources, like

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from forklore.disk.disk import Disk, write_whole
+from forklore.disk.system import real_path
 from forklore.errors import DiskFailed, FormatNewer
 
 FORMAT = 1
@@ -33,7 +34,7 @@ class State:
 
     def of_workspace(self, root: Path, name: str) -> Path:
         """Return the file called *name* that is about the workspace at *root*, wherever links lead to it."""
-        place = os.path.realpath(root)
+        place = real_path(root)
         return self.folder / "workspaces" / hashlib.sha256(os.fsencode(place)).hexdigest()[:32] / name
 
     # --- small files ------------------------------------------------------------------------------------------------

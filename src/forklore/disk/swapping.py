@@ -82,7 +82,7 @@ class Swapper:
         with OpenFile(target) as file:
             copy = self._disk.create(kept, file.stat)
             try:
-                self._disk.copy(file.descriptor, copy, 0, file.size)
+                file.copy_to(copy, 0, file.size, self._disk)
                 self._disk.sync(copy)
             finally:
                 os.close(copy)

@@ -15,9 +15,9 @@ from forklore.disk.disk import Disk, is_there
 from forklore.disk.failures import left_over
 from forklore.disk.operation_folder import Unfinished
 from forklore.disk.operation_log import OperationLog
-from forklore.disk.places import is_link
 from forklore.disk.run import Run, Site
 from forklore.disk.state import State
+from forklore.disk.system import is_link
 from forklore.disk.workspace import Workspace
 from forklore.errors import DiskFailed, FormatNewer, LinkOutside, OperationForeign, PathOutside
 from forklore.log.telling import tell

@@ -11,8 +11,9 @@ from operator import attrgetter
 from pathlib import Path
 
 from forklore.disk.files import OpenFile
-from forklore.disk.places import Places, is_link
+from forklore.disk.places import Places
 from forklore.disk.state import State
+from forklore.disk.system import is_file, is_link
 from forklore.errors import ForkloreError, Kind, LinkOutside
 from forklore.formats.card_png import CardUnreadable, card_lorebook, read_card
 from forklore.formats.group_json import Group, parse_group
@@ -133,8 +134,8 @@ class Workspace:
 
         *state* tells which linked folders the user lets us follow; without it none is.
         """
-        self.root = root
         self.places = Places(root, state)
+        self.root = self.places.root
         self._exact_addresses = exact_addresses
 
     # --- paths ----------------------------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ class Workspace:
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file; raises ``LinkOutside`` when a link leads out of the workspace."""
-        return os.path.isfile(self.places.file(path))
+        return is_file(self.places.file(path))
 
     def is_taken(self, path: str) -> bool:
         """Whether something has this name, be it a link that leads nowhere."""
@@ -186,8 +187,8 @@ class Workspace:
             for name in sorted(entry.name for entry in _folders(top)):
                 path = f"{_CHATS}/{name}"
                 if not self.places.leads_out(path):
-                    yield ChatFolder(f"{top}/{name}", self._chat_entries(path), name)
-        shared = f"{self.root}/{_GROUP_CHATS}"
+                    yield ChatFolder(f"{top}{os.sep}{name}", self._chat_entries(path), name)
+        shared = self.places.place(_GROUP_CHATS)
         if not self.places.leads_out(_GROUP_CHATS) and (files := self._chat_entries(_GROUP_CHATS)):
             groups = {chat: f"group:{group.group_id}" for group in self.groups() for chat in group.chats}
             yield ChatFolder(shared, files, "group:", groups)
@@ -196,7 +197,7 @@ class Workspace:
         """Return the files of the chats in a folder, by name; without those that are links to elsewhere."""
         return [
             entry
-            for entry in _chat_entries(f"{self.root}/{folder}")
+            for entry in _chat_entries(self.places.place(folder))
             if not (entry.is_symlink() and self.places.leads_out(f"{folder}/{entry.name}"))
         ]
 
@@ -244,8 +245,10 @@ class Workspace:
         """Return the chat that *text* means: an exact address, an exact name, or a part that only one chat has."""
         address = ChatAddress.parse(text)
         if address is not None and self._is_solo_chat(address):
-            return address  # the quick way: no folder needs to be listed
+            return self._as_spelled(address)  # the quick way: not every folder needs to be listed
         chats = list(self.chats())
+        if address is not None and address not in chats:
+            text = next((str(chat) for chat in chats if self._is_called(chat, address)), text)
         for fits in (
             lambda chat: str(chat) == text,
             lambda chat: chat.name == text,
@@ -266,6 +269,25 @@ class Workspace:
         plain = address.folder == _TOP_FOLDER or is_plain_name(address.folder)
         plain = plain and is_plain_name(f"{address.name}{_SUFFIX}")
         return plain and not address.is_group and self.exists(self.chat_path(address))
+
+    def _as_spelled(self, address: ChatAddress) -> ChatAddress:
+        """Return the address in the spelling that is on the disk: many find a file by other spellings as well."""
+        other = ChatAddress(_other_spelling(address.folder), _other_spelling(address.name))
+        with suppress(ForkloreError):  # what is no name of a file is no other spelling either
+            if other != address and self.exists(self.chat_path(other)):
+                folder = address.folder
+                if folder != _TOP_FOLDER:
+                    folder = _spelled(folder, os.listdir(self.places.folder(_CHATS)))
+                path = self.chat_path(ChatAddress(folder, address.name))
+                file = _spelled(f"{address.name}{_SUFFIX}", os.listdir(self.places.folder(path.rpartition("/")[0])))
+                return ChatAddress(folder, file.removesuffix(_SUFFIX))
+        return address
+
+    def _is_called(self, chat: ChatAddress, address: ChatAddress) -> bool:
+        """Whether the disk finds a group's *chat* by another spelling of its name."""
+        if chat.folder != address.folder or not chat.is_group or comparable(chat.name) != comparable(address.name):
+            return False
+        return self.exists(self.chat_path(address))
 
     def names_beside(self, address: ChatAddress) -> frozenset[str]:
         """Return the names of the chats in the same folder, in a form in which equal means taken on any system."""
@@ -358,6 +380,24 @@ def comparable(name: str) -> str:
     import unicodedata  # noqa: PLC0415
 
     return unicodedata.normalize("NFC", name).casefold()
+
+
+def _other_spelling(name: str) -> str:
+    """Return another name that leads to the same file where the disk takes no notice of how a name is spelled."""
+    other = "".join(letter.swapcase() if letter.isascii() else letter for letter in name)
+    if other != name or name.isascii():
+        return other
+    import unicodedata  # noqa: PLC0415
+
+    composed = unicodedata.normalize("NFC", name)
+    return composed if composed != name else unicodedata.normalize("NFD", name)
+
+
+def _spelled(name: str, there: list[str]) -> str:
+    """Return how a *name* is spelled among those that are *there*."""
+    if name in there:
+        return name
+    return next((each for each in there if comparable(each) == comparable(name)), name)
 
 
 def _links_in(root: Path, folder: str) -> Iterator[str]:

@@ -11,7 +11,8 @@ from litestar.exceptions import HTTPException
 from litestar.openapi.datastructures import ResponseSpec
 from msgspec import Struct, field
 
-from forklore.errors import BadRequest, FileUnreadable, ForkloreError, Kind
+from forklore.disk.failures import unusable
+from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.json_text import encode, to_bytes
 
 PROBLEM_JSON = "application/problem+json"
@@ -99,7 +100,7 @@ def on_forklore_error(_request: Request[Any, Any, Any], error: ForkloreError) ->
 
 def on_os_error(_request: Request[Any, Any, Any], error: OSError) -> Response[Any]:
     """Answer when the system refuses a file."""
-    return _answer(of_error(FileUnreadable.of(error)))
+    return _answer(of_error(unusable(error)))
 
 
 def on_unreadable_body(_request: Request[Any, Any, Any], _error: Exception) -> Response[Any]:

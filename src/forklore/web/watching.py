@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forklore.app.open import user_state
-from forklore.disk.places import Places, is_link
+from forklore.disk.places import Places
+from forklore.disk.system import is_link
 from forklore.disk.workspace import Workspace
 from forklore.model.stored import FOLDER
 

@@ -19,6 +19,7 @@ from forklore.errors import BadRequest, LinkOutside
 from forklore.testing import stories
 from forklore.testing.stories import read_workspace, write_workspace
 from forklore.version import VERSION
+from tests.needed import posix_only
 
 PLACE = "extensions/forklore"
 
@@ -50,6 +51,7 @@ class TestInstall:
         assert not found.paired
         assert not found.password_needed
 
+    @posix_only("there are no such modes")
     def test_nobody_else_can_read_the_code(self, workspace: Forklore) -> None:
         workspace.extension("install")
 
@@ -89,6 +91,7 @@ class TestInstall:
         assert workspace.extension().installed is None
         assert workspace.extension("uninstall").removed == ()
 
+    @posix_only("links need a privilege there")
     @pytest.mark.parametrize("link", ["extensions", PLACE])
     def test_a_folder_that_lies_elsewhere_is_left_alone(self, workspace: Forklore, elsewhere: Path, link: str) -> None:
         (workspace.root / link).parent.mkdir(exist_ok=True)
@@ -99,6 +102,7 @@ class TestInstall:
 
         assert list(elsewhere.iterdir()) == []
 
+    @posix_only("it does not tell whose a folder is")
     def test_for_the_folder_of_another_user_the_password_is_offered(
         self, workspace: Forklore, monkeypatch: pytest.MonkeyPatch
     ) -> None:

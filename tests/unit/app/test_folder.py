@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +22,7 @@ from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, recap_story
 from forklore.testing.stories import read_workspace, write_workspace
 from tests.crash.disks import Fault, PlainDisk, PowerLoss, faulty
+from tests.needed import posix_only
 
 NAME, BOOK = "Tale", "Lore"
 MAIN = f"Mira/{NAME}"
@@ -281,7 +281,7 @@ def test_a_crafted_journal_removes_no_trashed_chat_and_no_chat(root: Path) -> No
         lambda folder: os.truncate(_made(folder / "journal.json"), 1 << 30),
     ],
 )
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such files")
+@posix_only("there are no such files")
 def test_what_a_stranger_left_keeps_nobody_from_working(root: Path, plant: Callable[[Path], object]) -> None:
     folder = root / ".forklore/staging/evil"
     folder.mkdir(parents=True)
@@ -395,7 +395,7 @@ def test_a_record_of_a_newer_forklore_is_not_believed_and_not_replaced(root: Pat
 
 # --- links ----------------------------------------------------------------------------------------------------------
 
-needs_links = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+needs_links = posix_only("links need a privilege there")
 
 
 @needs_links

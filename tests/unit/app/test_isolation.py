@@ -205,7 +205,7 @@ class TestDivergence:
 
         files = read_workspace(tmp_path)
         assert {path: files[path] for path in common} == common
-        assert [path for path, content in files.items() if b"planted" in content] == ["settings.json", "secrets.json"]
+        assert {path for path, content in files.items() if b"planted" in content} == {"settings.json", "secrets.json"}
 
     @pytest.mark.req(9)
     def test_nobody_is_asked_over_a_network(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

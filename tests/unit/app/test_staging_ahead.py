@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from forklore.app import forking
+from forklore.disk.system import Look
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk
 from forklore.testing.stories import read_workspace, write_workspace
@@ -23,7 +24,7 @@ class CountingDisk(HastyDisk):
         """Begin with none."""
         self.made: list[str] = []
 
-    def create(self, path: Path, like: os.stat_result | None = None, *, mode: int = 0o644) -> int:
+    def create(self, path: Path, like: os.stat_result | Look | None = None, *, mode: int = 0o644) -> int:
         """Make a file."""
         self.made.append(path.name)
         return super().create(path, like, mode=mode)

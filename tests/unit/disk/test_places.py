@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,9 @@ import pytest
 from forklore.disk.places import Places
 from forklore.disk.state import State
 from forklore.errors import LinkOutside, PathOutside
+from tests.needed import posix_only
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+pytestmark = posix_only("links need a privilege there")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from forklore.disk.referrers import referrers
 from forklore.disk.workspace import Workspace
 from forklore.testing import stories
 from forklore.testing.stories import write_workspace
+from tests.needed import posix_only
 
 
 @pytest.mark.req(140, 142)
@@ -67,6 +68,7 @@ def test_it_is_the_same_from_the_memory_of_the_last_time(tmp_path: Path) -> None
     assert all(first.of(book) for book in "ABC")
 
 
+@posix_only("links need a privilege there")
 def test_a_chat_that_cannot_be_looked_at_may_name_any_book(tmp_path: Path) -> None:
     root = write_workspace(tmp_path, stories.solo_files("Chat", {}, stories.conversation(1)))
     (root / "chats" / "Mira" / "Loop.jsonl").symlink_to("Loop.jsonl")

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from forklore.disk.scan import scan_stories
+from forklore.disk.system import IS_WINDOWS, open_shared
 from forklore.disk.workspace import Workspace
 from forklore.testing.stories import chat_bytes, conversation, message, write_workspace
+
+OPENING = "forklore.disk.files.open_shared" if IS_WINDOWS else "os.open"
 
 
 def places(workspace: Workspace, cache: Path | None) -> dict[str, int | None]:
@@ -21,20 +24,21 @@ def places(workspace: Workspace, cache: Path | None) -> dict[str, int | None]:
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return what makes the opening of a file fail: only the time that is named, or each time."""
-    opened = os.open
+    opened: Callable[..., int] = open_shared if IS_WINDOWS else os.open
 
     def fail(name: str, only: int | None = None) -> None:
         times = 0
 
-        def bad(path: Any, *arguments: Any, **named: Any) -> int:
+        def bad(path: Any, *arguments: Any) -> int:
             nonlocal times
             if str(path).endswith(name):
                 times += 1
                 if only in (None, times):
                     raise OSError(24, "Too many open files")
-            return opened(path, *arguments, **named)
+            return opened(path, *arguments)
 
-        monkeypatch.setattr(os, "open", bad)
+        monkeypatch.setattr(OPENING, bad)
+        monkeypatch.setattr("forklore.disk.files._MOMENT", 0.0)
 
     return fail
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from forklore.disk.state import State
 from forklore.errors import FormatNewer
+from tests.needed import posix_only
 
 
 def test_only_who_has_the_key_can_sign(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_where_nothing_can_be_kept_a_key_lasts_as_long_as_we_do(tmp_path: Path) 
     assert not State(tmp_path / "file").is_mac(state.mac(b"x"), b"x")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
+@posix_only("there are no such modes")
 def test_nobody_else_can_look_into_it(tmp_path: Path) -> None:
     state = State(tmp_path / "state")
     path = state.of_workspace(tmp_path, "access.json")
@@ -54,7 +54,7 @@ def test_nobody_else_can_look_into_it(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
+@posix_only("there are no such modes")
 def test_a_folder_that_was_open_to_others_is_closed(tmp_path: Path) -> None:
     state = State(tmp_path / "state")
     state.folder.mkdir()

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from forklore.app.means import Means
 from forklore.app.views.health import Known
+from forklore.disk.system import usual_path
 from forklore.model.health import Health, worst
 from forklore.model.timeline import Story
 
@@ -48,7 +49,7 @@ def show_overview(means: Means, open_chat: str | None) -> Overview:
     known = Known(means)
     cards = [_card(story, known, worst(known.health_of(story).values())) for story in known.stories]
     cards.sort(key=lambda card: (-card.active, card.main))
-    return Overview(str(means.workspace.root), open_chat, tuple(cards))
+    return Overview(usual_path(means.workspace.root), open_chat, tuple(cards))
 
 
 def _card(story: Story, known: Known, health: Health) -> StoryCard:
