@@ -315,7 +315,8 @@ def read_workspace(root: Path) -> Files:
 
 def log_of(root: Path) -> list[dict[str, Any]]:
     """Return every operation in the log, oldest first."""
-    return [json.loads(path.read_bytes()) for path in sorted((root / ".forklore/operations").glob("*.json"))]
+    found = [json.loads(path.read_bytes()) for path in (root / ".forklore/operations").glob("*.json")]
+    return sorted(found, key=lambda each: (each.get("number") or 0, each["id"]))
 
 
 def assert_tidy(root: Path, *, kept: int = 0) -> None:

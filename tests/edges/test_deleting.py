@@ -111,7 +111,7 @@ def test_trash_and_restore(quay: Path) -> None:
 
     assert "2 files, " in listed.out
     assert all(set(item) == {"item", "path", "when", "size", "operation"} for item in items)
-    assert set(restored) == {"item", "path", "operation"}
+    assert set(restored) == {"item", "path", "operation", "pending"}
     assert restored["path"] == "chats/Maren Tolliver/Mine.jsonl"
     assert run("--data", quay, "restore", "Mine", "--json").error["code"] == "ITEM_NOT_FOUND"
 
