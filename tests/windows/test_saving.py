@@ -21,7 +21,6 @@ SAVING = Path(__file__).with_name("saving.py")
 TIMES = 1000
 
 
-@pytest.mark.flaky(reruns=2)  # on a busy machine we may be interrupted while a file is open; it is told
 @pytest.mark.timeout(300)
 def test_a_thousand_saves_of_another_program_are_hardly_ever_refused(tmp_path: Path) -> None:
     write_story(tmp_path)
