@@ -65,7 +65,6 @@ class Walk:
     root: Path
     standing: list[Done] = field(default_factory=list)
     """The operations that are not undone, the first one first."""
-    undos: list[str] = field(default_factory=list)
 
     @property
     def forklore(self) -> Forklore:

@@ -23,7 +23,7 @@ from forklore.formats.json_text import NotJson, to_text
 from forklore.log.operations import Operation, undone_ids
 from forklore.model.address import place_of
 from forklore.model.plan import HEADER, EditFile, LineEdit, Plan, Put
-from forklore.model.timeline import ChatFacts, Identity, children_of, means
+from forklore.model.timeline import ChatFacts, Identity, children_of
 from forklore.planning.undo import (
     ISOLATION,
     UndoRefused,
@@ -49,11 +49,11 @@ def undo_plan(
     _refuse_if_moved_since(operation, log, workspace)
     _refuse_if_gone_on(operation, log, workspace)
     _refuse_if_not_as_isolated(operation, workspace)
+    chats = scan_chats(workspace, cache) if any(change["do"] != "edit" for change in operation.changes) else []
     if any(True for _ in _created(operation)):
-        _refuse_if_built_on(operation, scan_chats(workspace, cache))
+        _refuse_if_built_on(operation, chats)
         _refuse_if_named(operation, workspace, referrers(workspace, cache), may_be_unknown=not removes)
-
-    children = _children_now(operation, log, workspace, cache)
+    children = _children_now(operation, log, workspace, chats)
 
     def edits_of(change: Mapping[str, Any]) -> tuple[LineEdit, ...]:
         if makes_fork and change.get("role") == "link":
@@ -127,14 +127,16 @@ def seen_in_trash(item: str, name: str, workspace: Workspace) -> tuple[str | Non
     return None, Identity()
 
 
-def _children_now(operation: Operation, log: list[Operation], workspace: Workspace, cache: Path | None) -> list[str]:
+def _children_now(
+    operation: Operation, log: list[Operation], workspace: Workspace, chats: list[ChatFacts]
+) -> list[str]:
     """Return who calls a chat that comes back its parent: they were there without it, so they need not go first."""
     children: list[str] = []
     for change in operation.changes:
         if change["do"] == "trash" and change["path"].endswith(".jsonl"):
             name, folder = _stem(change["path"]), operation.chat.partition("/")[0]
             _, identity = seen_in_trash(_item_now(change, log, workspace), name, workspace)
-            children += children_of(folder, name, identity, scan_chats(workspace, cache))
+            children += children_of(folder, name, identity, chats)
     return children
 
 
@@ -258,22 +260,20 @@ def _refuse_if_not_as_isolated(operation: Operation, workspace: Workspace) -> No
 
 
 def _refuse_if_built_on(operation: Operation, chats: list[ChatFacts]) -> None:
-    children = operation.notes.get("children", ())  # they were there when the chat was not
-    paths = [path for path, _ in _created(operation)]
-    books = {_stem(path) for path in paths if path.startswith("worlds/")}
-    forks = {path for path in paths if not path.startswith("worlds/")}
-    folder = place_of(operation.chat.partition("/")[0])
-    fork_names = {_stem(path) for path in forks}
-    isolated = operation.notes.get("isolated")
-    made = {chat.name: chat for chat in chats if place_of(chat.folder) == folder and chat.name in fork_names}
+    """Refuse while a chat was forked from one that would go, or uses a lorebook that would go."""
+    folder = operation.chat.partition("/")[0]
+    created = [path for path, _ in _created(operation)]
+    books = {_stem(path) for path in created if is_book(path)}
+    forks = {_stem(path) for path in created if not is_book(path)}
+    beside = {chat.name: chat for chat in chats if place_of(chat.folder) == place_of(folder)}
+    own = {beside[name].address for name in (*forks, operation.notes.get("isolated")) if name in beside}
+    there_before = operation.notes.get("children", ())  # they were there when the chat was not
+    for name in sorted(forks):
+        for child in children_of(folder, name, beside.get(name, Identity()), chats):
+            if child not in own and child not in there_before:
+                raise UndoRefused(f"{child!r} was forked from it.")
     for chat in chats:
-        beside = place_of(chat.folder) == folder
-        if beside and (chat.name in fork_names or chat.name == isolated):
-            continue
-        parent = made.get(chat.main_chat or "", Identity()) if beside and chat.main_chat in fork_names else None
-        if parent is not None and means(chat, parent) and chat.address not in children:
-            raise UndoRefused(f"{chat.address!r} was forked from it.")
-        if chat.lorebook in books and chat.address != operation.chat:
+        if chat.lorebook in books and chat.address not in own and chat.address != operation.chat:
             raise UndoRefused(f"{chat.address!r} uses its lorebook.")
 
 

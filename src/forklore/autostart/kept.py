@@ -40,30 +40,26 @@ def read_kept(state: State) -> Kept | None:
     stored = state.read(state.folder / _NAME)
     try:
         user = stored["user"]
-        command = tuple(map(str, stored["command"]))
-        return (
-            None
-            if not command
-            else Kept(
-                system=str(stored["system"]),
-                file=str(stored["file"]),
-                digest=str(stored["digest"]),
-                command=command,
-                data=str(stored["data"]),
-                user=None if user is None else str(user),
-                roots=tuple(map(str, stored["roots"])),
-                host=str(stored["host"]),
-                port=int(stored["port"]),
-                names=tuple(map(str, stored["names"])),
-                origins=tuple(map(str, stored["origins"])),
-                poll=bool(stored["poll"]),
-                address=str(stored["address"]),
-                log=str(stored["log"]),
-                has_password=bool(stored["has_password"]),
-            )
+        kept = Kept(
+            system=str(stored["system"]),
+            file=str(stored["file"]),
+            digest=str(stored["digest"]),
+            command=tuple(map(str, stored["command"])),
+            data=str(stored["data"]),
+            user=None if user is None else str(user),
+            roots=tuple(map(str, stored["roots"])),
+            host=str(stored["host"]),
+            port=int(stored["port"]),
+            names=tuple(map(str, stored["names"])),
+            origins=tuple(map(str, stored["origins"])),
+            poll=bool(stored["poll"]),
+            address=str(stored["address"]),
+            log=str(stored["log"]),
+            has_password=bool(stored["has_password"]),
         )
     except (KeyError, TypeError, ValueError):
         return None
+    return kept if kept.command else None
 
 
 def keep(state: State, kept: Kept) -> None:

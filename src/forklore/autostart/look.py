@@ -40,6 +40,13 @@ def is_running(kept: Kept, running: Running | None) -> bool:
 
 def troubles(kept: Kept, seen: Seen) -> Iterator[Finding]:
     """Yield everything that keeps the service from running, now or when the computer starts."""
+    yield from _of_program(kept, seen)
+    yield from _of_files(kept, seen)
+    yield from _of_process(kept, seen)
+    yield from _of_surroundings(seen)
+
+
+def _of_program(kept: Kept, seen: Seen) -> Iterator[Finding]:
     if not seen.has_program:
         yield Finding(
             "SERVICE_PROGRAM_GONE",
@@ -64,6 +71,9 @@ def troubles(kept: Kept, seen: Seen) -> Iterator[Finding]:
             "If this one is right: forklore service install",
             kept.command[0],
         )
+
+
+def _of_files(kept: Kept, seen: Seen) -> Iterator[Finding]:
     if not seen.has_stories:
         yield Finding(
             "SERVICE_FOLDER_GONE",
@@ -88,14 +98,34 @@ def troubles(kept: Kept, seen: Seen) -> Iterator[Finding]:
             "If it was not you, write it anew: forklore service install",
             kept.file,
         )
-    yield from _not_running(kept, seen)
-    if is_running(kept, seen.running) and seen.running is not None and seen.running.version != seen.version:
+
+
+def _of_process(kept: Kept, seen: Seen) -> Iterator[Finding]:
+    if seen.running is None:
+        yield Finding(
+            "SERVICE_STOPPED",
+            Severity.ERROR,
+            "The service does not run",
+            "See what its log says, then start it anew: forklore service install",
+            listed=seen.told,
+        )
+    elif not is_running(kept, seen.running):
+        yield Finding(
+            "SERVICE_PORT_TAKEN",
+            Severity.ERROR,
+            "The service does not run: a forklore serve that you started has its port",
+            "Stop that one with Ctrl-C; the service follows within a minute",
+        )
+    elif seen.running.version != seen.version:
         yield Finding(
             "SERVICE_OUTDATED",
             Severity.WARNING,
             f"The service that runs is version {seen.running.version}, this is {seen.version}",
             "Start it anew: forklore service install",
         )
+
+
+def _of_surroundings(seen: Seen) -> Iterator[Finding]:
     if seen.left_out:
         yield Finding(
             "SERVICE_ENVIRONMENT",
@@ -109,24 +139,4 @@ def troubles(kept: Kept, seen: Seen) -> Iterator[Finding]:
             Severity.WARNING,
             "The service stops when you log out, and starts when you log in again",
             "To have it run all the time: loginctl enable-linger",
-        )
-
-
-def _not_running(kept: Kept, seen: Seen) -> Iterator[Finding]:
-    if is_running(kept, seen.running):
-        return
-    if seen.running is not None:
-        yield Finding(
-            "SERVICE_PORT_TAKEN",
-            Severity.ERROR,
-            "The service does not run: a forklore serve that you started has its port",
-            "Stop that one with Ctrl-C; the service follows within a minute",
-        )
-    else:
-        yield Finding(
-            "SERVICE_STOPPED",
-            Severity.ERROR,
-            "The service does not run",
-            "See what its log says, then start it anew: forklore service install",
-            listed=seen.told,
         )

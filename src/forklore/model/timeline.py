@@ -107,7 +107,7 @@ class Identity(NamedTuple):
     former_mark: str | None = None
 
 
-def means(child: ChatFacts, parent: ChatFacts | Identity) -> bool:
+def is_child(child: ChatFacts, parent: ChatFacts | Identity) -> bool:
     """Whether a chat that names its parent means this one, not an earlier or later chat of that name.
 
     Where both have a timeline it decides, else the mark; of a chat that tells neither, the name is all there is.
@@ -124,7 +124,7 @@ def children_of(folder: str, name: str, who: ChatFacts | Identity, chats: Iterab
     return [
         chat.address
         for chat in chats
-        if chat.main_chat == name and place_of(chat.folder) == place_of(folder) and means(chat, who)
+        if chat.main_chat == name and place_of(chat.folder) == place_of(folder) and is_child(chat, who)
     ]
 
 
@@ -192,7 +192,7 @@ def _parent(chat: ChatFacts, by_place: Mapping[Place, ChatFacts], linked: Mappin
         candidates = (linked.get(_place(chat)), names.parent_from_name(chat.name))
     for name in candidates:
         if name and name != chat.name and (parent := by_place.get((place_of(chat.folder), name))):
-            return parent if means(chat, parent) else None
+            return parent if is_child(chat, parent) else None
     return None
 
 
