@@ -49,6 +49,12 @@ class Machine:
     is_container: bool = False
     is_without_screen: bool = False
     """Whether the user came in by ssh, or sits before a text console."""
+    cleaned: tuple[Path, ...] = ()
+    """Where others clean up, so that nothing there is for good."""
+
+    def is_fleeting(self, program: str) -> bool:
+        """Whether a program lies where others clean up: it was brought for one call alone."""
+        return any(Path(program).is_relative_to(place) for place in self.cleaned)
 
     def refuse_nothing_known(self) -> str:
         """Return what starts programs here; raises ``Unsupported``."""
@@ -84,6 +90,7 @@ def this_machine(state: Path) -> Machine:
         prefix=environment.get("PREFIX") or _TERMUX,
         is_container=_is_container(),
         is_without_screen="SSH_CONNECTION" in environment or environment.get("XDG_SESSION_TYPE") == "tty",
+        cleaned=_cleaned(),
     )
 
 
@@ -95,6 +102,14 @@ def _system() -> str | None:
     if "TERMUX_VERSION" in os.environ or Path(_TERMUX).is_dir():
         return "termux"
     return "systemd" if Path("/run/systemd/system").is_dir() else None  # as systemd itself tells it
+
+
+def _cleaned() -> tuple[Path, ...]:
+    import tempfile  # noqa: PLC0415
+
+    import platformdirs  # noqa: PLC0415
+
+    return Path(platformdirs.user_cache_dir()), Path(tempfile.gettempdir())
 
 
 def _is_container() -> bool:

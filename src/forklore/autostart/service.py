@@ -114,7 +114,7 @@ class Autostart:
             has_program=Path(kept.command[0]).exists(),
             has_stories=all(Path(root).is_dir() for root in kept.roots),
             running=running,
-            is_fleeting=_is_fleeting(kept.command[0]),
+            is_fleeting=self._machine.is_fleeting(kept.command[0]),
             program=self._program,
             version=VERSION,
             told=() if runs else _last_lines(Path(kept.log)),
@@ -314,16 +314,6 @@ def _remove(file: Path) -> bool:
 def _is_marked(content: bytes | None) -> bool:
     """Whether it is ours by what it says; a task is written in another encoding than the rest."""
     return content is not None and any(WRITTEN_BY.encode(encoding) in content for encoding in ("utf-8", "utf-16-le"))
-
-
-def _is_fleeting(program: str) -> bool:
-    """Whether the Python lies where others clean up: it was brought for one call alone."""
-    import tempfile  # noqa: PLC0415
-
-    import platformdirs  # noqa: PLC0415
-
-    places = (Path(platformdirs.user_cache_dir()), Path(tempfile.gettempdir()))
-    return any(Path(program).is_relative_to(place) for place in places)
 
 
 def _last_lines(log: Path) -> tuple[str, ...]:
