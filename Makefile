@@ -1,7 +1,8 @@
 # Set up, check and try Forklore. `make` alone lists the targets.
 
 PYTHON  ?= python3
-WORKERS ?= auto
+# One more than there are processors: many tests wait for a browser, a disk or a clock.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(1 + (os.cpu_count() or 1))")
 TAVERNS ?= 2
 
 VENV := .venv

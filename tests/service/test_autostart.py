@@ -64,7 +64,8 @@ def test_under_a_real_systemd_it_runs_until_it_is_removed(tmp_path: Path) -> Non
             use(link)  # it works once
 
         found = systemd.forklore("service", "status")
-        assert (found.code, found.json["findings"]) == (0, [])
+        codes = {finding["code"] for finding in found.json["findings"]}
+        assert (found.code, codes - {"SERVICE_PROGRAM_FLEETING"}) == (0, set())  # true of a clone in a temporary folder
         assert found.json["data"] == str(root)
         assert found.json["workspaces"] == []
         assert systemd.systemctl("is-enabled", "forklore.service").out == "enabled\n"
