@@ -149,6 +149,8 @@ class Tavern:
         user.setdefault("personas", {})["user-default.png"] = "Tester"
         user.setdefault("persona_descriptions", {})["user-default.png"] = {"description": "", "position": 0}
         user.update(auto_connect=True, auto_load_chat=False)
+        # Without what only looks nice: nobody sees it, and it takes most of a processor.
+        user.update(fast_ui_mode=True, reduced_motion=True, noShadows=True, blur_strength=0)
         settings.setdefault("oai_settings", {}).update(
             chat_completion_source="custom",
             custom_url=self._model_url,

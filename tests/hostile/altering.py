@@ -217,7 +217,10 @@ class Altering:
         target = self.chance.choice(_FILES_OUT)
         content = BAIT[target]
         assert isinstance(content, bytes)
-        member = self.chance.choice([key for key in ("path", "staged", "item", "beside", "path") if key in change])
+        members = [key for key in ("path", "staged", "item", "beside", "path") if key in change]
+        if not members:  # altered once already
+            return
+        member = self.chance.choice(members)
         change[member] = self._through_a_link(target) if self.chance.random() < 0.3 else self._path_out(target)
         said = [member]
         if "content" in change and self.chance.random() < 0.7:
