@@ -214,6 +214,8 @@ class Altering:
             return
         number = self.chance.randrange(len(changes))
         change = changes[number]
+        if not isinstance(change, dict):
+            return
         target = self.chance.choice(_FILES_OUT)
         content = BAIT[target]
         assert isinstance(content, bytes)

@@ -60,6 +60,8 @@ def journalled_change_of(stored: object, operation: str) -> dict[str, Any]:
         raise Unreadable("an edit says nothing")
     if change["do"] == "create" and "staged" not in change:
         raise Unreadable("new content is nowhere")
+    if "beside" in change and "staged" not in change:
+        raise Unreadable("what leaves its disk for the trash has no copy there")
     if change["do"] == "trash" and not change["item"].startswith(f"{operation}/"):
         raise Unreadable("what goes to the trash would take the place of something else there")
     return change

@@ -68,6 +68,7 @@ ALTERED: tuple[tuple[dict[str, Any], str, Any], ...] = (
     (CREATE, "content", {}),
     (CREATE, "mine", [1, 2]),
     (CREATE, "mine", ["a", "b", "c"]),
+    (TRASH, "beside", f"worlds/.forklore-{ID}-0.tmp"),  # nothing would be left of the file
     (TRASH, "item", "another/0-Lore.json"),  # it would take the place of what lies there
     (LINK, "edits", [{**EDIT, "line": -2}]),
     (LINK, "edits", [{**EDIT, "line": "3"}]),
