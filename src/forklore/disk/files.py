@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from forklore.disk.disk import Disk, fingerprint, read_at, read_in_pieces
-from forklore.disk.system import IS_WINDOWS, READING, Look, is_online_only, look, open_shared
+from forklore.disk.system import IS_WINDOWS, READING, Look, is_online_only, look, open_shared, read_shared
 from forklore.errors import FileOnlineOnly, ForkloreError, Kind
 from forklore.formats.chat_jsonl import SCAN_BYTES, Chat, index_lines, index_of
 from forklore.model.plan import Fingerprint
@@ -208,13 +208,21 @@ class BriefFile(HeldFile):
             if self._kept is not None:
                 return
             try:
-                self._kept = self._read(0, self.size)
+                self._kept = self._read_whole()
             except ContextChanged:
                 if attempt == _ATTEMPTS - 1:
                     raise
             else:
                 _JUST_READ.put(key, self._kept)
                 return
+
+    def _read_whole(self) -> bytes:
+        """Return the content, opened for as short as can be; raises ``ContextChanged`` when it was another one then."""
+        data = read_shared(self.path, self.size)
+        self._needs_the_same()
+        if len(data) < self.size:
+            raise ContextChanged(f"{self.name!r} became shorter while it was being read.")
+        return data
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
@@ -224,6 +232,9 @@ class BriefFile(HeldFile):
             yield descriptor
         finally:
             os.close(descriptor)
+        self._needs_the_same()
+
+    def _needs_the_same(self) -> None:
         if fingerprint(look(self.path)) != self.fingerprint:
             raise ContextChanged(f"{self.name!r} changed while it was being read.")
 

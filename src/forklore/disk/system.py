@@ -71,11 +71,39 @@ if sys.platform == "win32":
     _INVALID = wintypes.HANDLE(-1).value
     _GENERIC_READ, _SHARE_ALL, _OPEN_EXISTING, _NORMAL = 0x80000000, 0x7, 3, 0x80
 
+    _read_file = _kernel.ReadFile
+    _read_file.argtypes = (
+        wintypes.HANDLE,
+        wintypes.LPVOID,
+        wintypes.DWORD,
+        ctypes.POINTER(wintypes.DWORD),
+        wintypes.LPVOID,
+    )
+
     def open_shared(path: str | Path) -> int:
         """Open a file for reading while others may read, write, rename and remove it; raises ``OSError``."""
+        handle = _handle_of(path)
+        try:
+            return msvcrt.open_osfhandle(handle, os.O_RDONLY | os.O_BINARY | os.O_NOINHERIT)
+        except OSError:
+            _close_handle(handle)
+            raise
+
+    def read_shared(path: str | Path, size: int) -> bytes:
+        """Return up to *size* bytes of a file, which is open for as short as can be; raises ``OSError``."""
+        buffer, count = ctypes.create_string_buffer(max(size, 1)), wintypes.DWORD()
+        handle = _handle_of(path)
+        done = _read_file(handle, buffer, size, ctypes.byref(count), None)
+        code = 0 if done else ctypes.get_last_error()
+        _close_handle(handle)
+        if code:
+            raise OSError(None, ctypes.FormatError(code), str(path), code)
+        return buffer.raw[: count.value]
+
+    def _handle_of(path: str | Path) -> int:
         for pause in (*_OPENING_PAUSES, None):
             try:
-                return _open_shared(str(path))
+                return _opened_handle(str(path))
             except PermissionError as error:
                 if error.winerror == 5 and os.path.isdir(path):
                     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path)) from None
@@ -84,16 +112,12 @@ if sys.platform == "win32":
             time.sleep(pause)
         raise AssertionError
 
-    def _open_shared(path: str) -> int:
-        handle = _create_file(path, _GENERIC_READ, _SHARE_ALL, None, _OPEN_EXISTING, _NORMAL, None)
-        if handle in (None, _INVALID):
+    def _opened_handle(path: str) -> int:
+        handle: int | None = _create_file(path, _GENERIC_READ, _SHARE_ALL, None, _OPEN_EXISTING, _NORMAL, None)
+        if handle is None or handle == _INVALID:
             code = ctypes.get_last_error()
             raise OSError(None, ctypes.FormatError(code), path, code)
-        try:
-            return msvcrt.open_osfhandle(handle, os.O_RDONLY | os.O_BINARY | os.O_NOINHERIT)
-        except OSError:
-            _close_handle(handle)
-            raise
+        return handle
 
     _attributes_of = _kernel.GetFileAttributesW
     _attributes_of.argtypes = (wintypes.LPCWSTR,)
@@ -161,6 +185,14 @@ else:
     def open_shared(path: str | Path) -> int:
         """Open a file for reading; raises ``OSError``."""
         return os.open(path, READING)
+
+    def read_shared(path: str | Path, size: int) -> bytes:
+        """Return up to *size* bytes of a file; raises ``OSError``."""
+        descriptor = open_shared(path)
+        try:
+            return os.read(descriptor, size)
+        finally:
+            os.close(descriptor)
 
     def is_link(place: str | Path) -> bool:
         """Whether a name is a link."""

@@ -13,7 +13,7 @@ import forklore
 from forklore.disk import files, scan
 from forklore.disk.disk import Disk
 from forklore.disk.files import BriefFile, ContextChanged, OpenFile
-from forklore.disk.system import open_shared
+from forklore.disk.system import read_shared
 from forklore.errors import FileOnlineOnly
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk
@@ -94,27 +94,26 @@ def test_a_large_file_that_is_replaced_between_two_looks_is_not_mixed_up(
 
 
 def test_a_file_that_is_replaced_while_it_is_read_is_read_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = open_shared
     saves = [b"first save", b"the second save"]
 
-    def open_among_others(place: str | Path) -> int:
+    def read_among_others(place: str | Path, size: int) -> bytes:
         if saves:
             replace(path, saves.pop(0))
-        return opened(place)
+        return read_shared(place, size)
 
-    monkeypatch.setattr(files, "open_shared", open_among_others)
+    monkeypatch.setattr(files, "read_shared", read_among_others)
 
     assert BriefFile(path).read() == b"the second save"
 
 
 def test_a_file_that_is_written_all_the_time_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened, contents = open_shared, iter(range(10_000, 20_000))
+    contents = iter(range(10_000, 20_000))
 
-    def open_among_others(place: str | Path) -> int:
+    def read_among_others(place: str | Path, size: int) -> bytes:
         replace(path, b"x" * next(contents))
-        return opened(place)
+        return read_shared(place, size)
 
-    monkeypatch.setattr(files, "open_shared", open_among_others)
+    monkeypatch.setattr(files, "read_shared", read_among_others)
 
     with pytest.raises(ContextChanged):
         BriefFile(path)
@@ -125,11 +124,11 @@ def test_what_was_read_just_now_is_not_opened_again_while_it_looks_the_same(
 ) -> None:
     opened: list[object] = []
 
-    def open_and_tell(place: str | Path) -> int:
+    def read_and_tell(place: str | Path, size: int) -> bytes:
         opened.append(place)
-        return open_shared(place)
+        return read_shared(place, size)
 
-    monkeypatch.setattr(files, "open_shared", open_and_tell)
+    monkeypatch.setattr(files, "read_shared", read_and_tell)
 
     first, second = BriefFile(path).read(), BriefFile(path).read()
     replace(path, b"another")
@@ -157,15 +156,14 @@ def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("Here", "There"):
         write_workspace(tmp_path, stories.solo_files(name, {"integrity": name}, stories.conversation(3)))
     numbers = {(tmp_path / "chats/Mira/There.jsonl").stat().st_mtime_ns}
-    opened = open_shared
 
-    def open_here(place: str | Path) -> int:
+    def read_here(place: str | Path, size: int) -> bytes:
         assert "There" not in str(place)
-        return opened(place)
+        return read_shared(place, size)
 
     for module in (files, scan):
         monkeypatch.setattr(module, "is_online_only", lambda found: found.st_mtime_ns in numbers)
-    monkeypatch.setattr(files, "open_shared", open_here)
+    monkeypatch.setattr(files, "read_shared", read_here)
     for name in ("app.reading", "disk.scan", "disk.referrers", "disk.workspace", "app.around"):
         monkeypatch.setattr(f"forklore.{name}.OpenFile", BriefFile)
     os.utime(tmp_path / "chats/Mira/Here.jsonl", ns=(1, 1))

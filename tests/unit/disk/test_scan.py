@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from forklore.disk.scan import scan_stories
-from forklore.disk.system import IS_WINDOWS, open_shared
+from forklore.disk.system import IS_WINDOWS, read_shared
 from forklore.disk.workspace import Workspace
 from forklore.testing.stories import chat_bytes, conversation, message, write_workspace
 
-OPENING = "forklore.disk.files.open_shared" if IS_WINDOWS else "os.open"
+OPENING = "forklore.disk.files.read_shared" if IS_WINDOWS else "os.open"
 
 
 def places(workspace: Workspace, cache: Path | None) -> dict[str, int | None]:
@@ -24,12 +24,12 @@ def places(workspace: Workspace, cache: Path | None) -> dict[str, int | None]:
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return what makes the opening of a file fail: only the time that is named, or each time."""
-    opened: Callable[..., int] = open_shared if IS_WINDOWS else os.open
+    opened: Callable[..., Any] = read_shared if IS_WINDOWS else os.open
 
     def fail(name: str, only: int | None = None) -> None:
         times = 0
 
-        def bad(path: Any, *arguments: Any) -> int:
+        def bad(path: Any, *arguments: Any) -> Any:
             nonlocal times
             if str(path).endswith(name):
                 times += 1
