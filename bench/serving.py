@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import forklore
 
@@ -26,7 +26,10 @@ class Running:
         self._process = process
         self.address = login.partition("/login")[0]
         self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
-        self._opener.open(login).read()
+        link = json.dumps(dict(parse_qsl(urlsplit(login).query))).encode()
+        headers = {"content-type": "application/json", "origin": self.address}
+        answer = self._opener.open(urllib.request.Request(f"{self.address}/login", link, headers))
+        self._opener.addheaders = [("x-forklore-page", json.loads(answer.read())["key"])]
 
     def get(self, path: str, **parameters: object) -> Any:
         """Return the answer to a look."""

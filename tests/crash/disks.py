@@ -173,6 +173,8 @@ class Step(NamedTuple):
                 files = sorted(path for path in folder.rglob("*") if path.is_file())
                 for path in files[: len(files) // 2]:
                     path.unlink()
+            case "create", _:
+                os.close(self.call())  # whoever loses power has no file open any more
             case _:
                 self.call()
 

@@ -11,6 +11,7 @@ import pytest
 
 import forklore
 from forklore.disk.disk import Disk
+from forklore.disk.system import IS_WINDOWS
 from forklore.errors import DiskFailed, ReadOnly
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.children import fork_server, fork_with_a_limit, start
@@ -212,7 +213,7 @@ def test_a_file_where_a_folder_of_ours_should_be_is_told(tmp_path: Path) -> None
     (tmp_path / ".forklore/staging").write_bytes(b"not a folder")
     before = read_workspace(tmp_path)
 
-    with pytest.raises(DiskFailed, match="File exists"):
+    with pytest.raises(DiskFailed, match="Invalid name" if IS_WINDOWS else "File exists"):
         forklore.open(tmp_path).checkpoint(CHAT)
 
     assert read_workspace(tmp_path) == before

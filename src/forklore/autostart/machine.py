@@ -121,5 +121,5 @@ def _name() -> str:
 
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a number without a name
+    except (KeyError, OSError, ImportError):  # a number without a name, or a system without such a list
         return str(os.getuid()) if hasattr(os, "getuid") else "user"

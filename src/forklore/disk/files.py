@@ -33,6 +33,9 @@ _AT_ONCE = 64 << 20  # so much is read at once where a file must not be open for
 _PIECE = 4 << 20  # and of a larger one, so much
 _MOMENT = 0.5  # seconds for which what was read is not read again while it looks the same
 _MOST_KEPT = 8  # files
+_MOST_SEEN = 256
+_NEXT_SAVE = 0.04  # seconds that are waited for one
+_LOOKED_AGAIN = 0.001
 _ATTEMPTS = 5  # a writer that saves five times while we read is not going to pause for us
 
 
@@ -163,6 +166,7 @@ class _JustRead:
 
     def __init__(self) -> None:
         self._held: OrderedDict[tuple[str, Fingerprint], tuple[float, bytes]] = OrderedDict()
+        self._last: OrderedDict[str, tuple[float, Fingerprint]] = OrderedDict()
         self._lock = threading.Lock()  # the service reads in several threads
 
     def get(self, key: tuple[str, Fingerprint]) -> bytes | None:
@@ -171,8 +175,19 @@ class _JustRead:
             when, content = self._held.get(key, (0.0, b""))
         return content if time.monotonic() - when < _MOMENT and when else None
 
+    def is_being_saved(self, key: tuple[str, Fingerprint]) -> bool:
+        """Whether a file is another one than a moment ago: who saves it is likely to do so again."""
+        with self._lock:
+            when, seen = self._last.get(key[0], (0.0, key[1]))
+        return seen != key[1] and time.monotonic() - when < _MOMENT
+
     def put(self, key: tuple[str, Fingerprint], content: bytes) -> None:
         """Keep what was read, for a moment."""
+        with self._lock:
+            self._last[key[0]] = (time.monotonic(), key[1])
+            self._last.move_to_end(key[0])
+            while len(self._last) > _MOST_SEEN:
+                self._last.popitem(last=False)
         if len(content) <= _IN_MEMORY:
             with self._lock:
                 self._held[key] = (time.monotonic(), content)
@@ -207,6 +222,9 @@ class BriefFile(HeldFile):
             self._kept = _JUST_READ.get(key)
             if self._kept is not None:
                 return
+            if _JUST_READ.is_being_saved(key):
+                self._wait_for_the_next_save()
+                key = (str(path), self.fingerprint)
             try:
                 self._kept = self._read_whole()
             except ContextChanged:
@@ -215,6 +233,13 @@ class BriefFile(HeldFile):
             else:
                 _JUST_READ.put(key, self._kept)
                 return
+
+    def _wait_for_the_next_save(self) -> None:
+        """Wait a little for whoever saves again and again: right after a save the next one is furthest away."""
+        until, before = time.monotonic() + _NEXT_SAVE, self.fingerprint
+        while self.fingerprint == before and time.monotonic() < until:
+            time.sleep(_LOOKED_AGAIN)
+            self.stat = look(self.path)
 
     def _read_whole(self) -> bytes:
         """Return the content, opened for as short as can be; raises ``ContextChanged`` when it was another one then."""

@@ -27,7 +27,7 @@ def test_the_command_says_everything_and_no_password() -> None:
 
     assert command_of(wanted, program="/py", log=Path("/l"), password_file=Path("/p")) == (
         *("/py", "-P", "-m", "forklore", "--data=/st", "--user=-a", "serve", "--host=0.0.0.0", "--port=7788"),
-        *("--name=box", "--origin=http://b", "--poll", "--password-file=/p", "--log=/l"),
+        *("--name=box", "--origin=http://b", "--poll", f"--password-file={Path('/p')}", f"--log={Path('/l')}"),
     )
 
 

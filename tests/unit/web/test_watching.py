@@ -12,7 +12,10 @@ from forklore.app.open import user_state
 from forklore.disk.places import Places
 from forklore.web.service import Service
 from forklore.web.watching import Watching, tells_nothing
+from tests.needed import posix_only
 
+WINE = "Wine tells of changes only when somebody asks again"
+HOW = pytest.mark.parametrize("poll", [pytest.param(False, marks=posix_only(WINE)), True])
 MOUNTS = """\
 /dev/sda1 / ext4 rw 0 0
 //box/stories /mnt/box cifs rw 0 0
@@ -22,6 +25,7 @@ drvfs /mnt/c 9p rw 0 0
 """
 
 
+@posix_only("no list of mounts")
 @pytest.mark.parametrize(
     "place,silent",
     [
@@ -72,7 +76,7 @@ async def heard_after(root: Path, *written: str, poll: bool) -> dict[str, object
     return answer
 
 
-@pytest.mark.parametrize("poll", [False, True])
+@HOW
 def test_what_changed_is_told_by_its_name(tmp_path: Path, poll: bool) -> None:
     root = workspace(tmp_path)
 
@@ -85,7 +89,8 @@ def test_what_changed_is_told_by_its_name(tmp_path: Path, poll: bool) -> None:
     assert told == {"chats": ["./B", "Maren/A", "group:7/All of us"], "books": ["Lore"], "everything": False}
 
 
-@pytest.mark.parametrize("poll", [False, True])
+@posix_only("links need a privilege there")
+@HOW
 def test_a_linked_folder_is_watched_once_it_is_allowed(tmp_path: Path, poll: bool) -> None:
     root = workspace(tmp_path / "data")
     elsewhere = tmp_path / "elsewhere"
@@ -100,6 +105,7 @@ def test_a_linked_folder_is_watched_once_it_is_allowed(tmp_path: Path, poll: boo
     assert (after["chats"], after["books"]) == (["./C"], ["More"])
 
 
+@posix_only("links need a privilege there")
 def test_looking_walks_into_no_link(tmp_path: Path) -> None:
     root = workspace(tmp_path / "data")
     (tmp_path / "elsewhere").mkdir()
@@ -111,7 +117,7 @@ def test_looking_walks_into_no_link(tmp_path: Path) -> None:
     assert told == {"chats": ["./B"], "books": [], "everything": False}
 
 
-@pytest.mark.parametrize("poll", [False, True])
+@HOW
 def test_a_file_in_a_folder_below_is_no_lorebook(tmp_path: Path, poll: bool) -> None:
     root = workspace(tmp_path)
     (root / "worlds/deep").mkdir()
@@ -121,6 +127,7 @@ def test_a_file_in_a_folder_below_is_no_lorebook(tmp_path: Path, poll: bool) -> 
     assert told == {"chats": [], "books": ["Lore"], "everything": False}
 
 
+@posix_only(WINE)
 def test_many_changes_are_told_as_one(tmp_path: Path) -> None:
     root = workspace(tmp_path)
 
