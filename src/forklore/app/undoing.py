@@ -52,7 +52,7 @@ def undo_plan(
     chats = scan_chats(workspace, cache) if any(change["do"] != "edit" for change in operation.changes) else []
     if any(True for _ in _created(operation)):
         _refuse_if_built_on(operation, chats)
-        _refuse_if_named(operation, workspace, referrers(workspace, cache), may_be_unknown=not removes)
+        _refuse_if_named(operation, workspace, referrers(workspace, cache, chats), may_be_unknown=not removes)
     children = _children_now(operation, log, workspace, chats)
 
     def edits_of(change: Mapping[str, Any]) -> tuple[LineEdit, ...]:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from forklore.disk.disk import Disk, fingerprint, read_at, read_in_pieces
 from forklore.disk.system import IS_WINDOWS, READING, Look, is_online_only, look, open_shared, read_shared
@@ -33,7 +33,6 @@ _AT_ONCE = 64 << 20  # so much is read at once where a file must not be open for
 _PIECE = 4 << 20  # and of a larger one, so much
 _MOMENT = 0.5  # seconds for which what was read is not read again while it looks the same
 _MOST_KEPT = 8  # files
-_MOST_SEEN = 256
 _NEXT_SAVE = 0.04  # seconds that are waited for one
 _LOOKED_AGAIN = 0.001
 _ATTEMPTS = 5  # a writer that saves five times while we read is not going to pause for us
@@ -161,38 +160,45 @@ class HeldFile:
         self.close()
 
 
+class _Read(NamedTuple):
+    """A file as it was when it was last read."""
+
+    when: float
+    fingerprint: Fingerprint
+    content: bytes | None
+    """None for one that is too large to be kept."""
+
+
 class _JustRead:
-    """The content of small files that were read a moment ago: one operation asks for a file more than once."""
+    """The files that were read a moment ago: one operation asks for a file more than once."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[tuple[str, Fingerprint], tuple[float, bytes]] = OrderedDict()
-        self._last: OrderedDict[str, tuple[float, Fingerprint]] = OrderedDict()
+        self._files: OrderedDict[str, _Read] = OrderedDict()
         self._lock = threading.Lock()  # the service reads in several threads
 
-    def get(self, key: tuple[str, Fingerprint]) -> bytes | None:
-        """Return what was read, None when that was not just now."""
-        with self._lock:
-            when, content = self._held.get(key, (0.0, b""))
-        return content if time.monotonic() - when < _MOMENT and when else None
+    def get(self, path: str | Path, now: Fingerprint) -> bytes | None:
+        """Return the content of a file that looks the same as when it was read, None when that was not just now."""
+        read = self._recent(path)
+        return read.content if read is not None and read.fingerprint == now else None
 
-    def is_being_saved(self, key: tuple[str, Fingerprint]) -> bool:
+    def is_being_saved(self, path: str | Path, now: Fingerprint) -> bool:
         """Whether a file is another one than a moment ago: who saves it is likely to do so again."""
-        with self._lock:
-            when, seen = self._last.get(key[0], (0.0, key[1]))
-        return seen != key[1] and time.monotonic() - when < _MOMENT
+        read = self._recent(path)
+        return read is not None and read.fingerprint != now
 
-    def put(self, key: tuple[str, Fingerprint], content: bytes) -> None:
+    def put(self, path: str | Path, now: Fingerprint, content: bytes) -> None:
         """Keep what was read, for a moment."""
+        kept = content if len(content) <= _IN_MEMORY else None
         with self._lock:
-            self._last[key[0]] = (time.monotonic(), key[1])
-            self._last.move_to_end(key[0])
-            while len(self._last) > _MOST_SEEN:
-                self._last.popitem(last=False)
-        if len(content) <= _IN_MEMORY:
-            with self._lock:
-                self._held[key] = (time.monotonic(), content)
-                while len(self._held) > _MOST_KEPT:
-                    self._held.popitem(last=False)
+            self._files[str(path)] = _Read(time.monotonic(), now, kept)
+            self._files.move_to_end(str(path))
+            while len(self._files) > _MOST_KEPT:
+                self._files.popitem(last=False)
+
+    def _recent(self, path: str | Path) -> _Read | None:
+        with self._lock:
+            read = self._files.get(str(path))
+        return read if read is not None and time.monotonic() - read.when < _MOMENT else None
 
 
 _JUST_READ = _JustRead()
@@ -211,35 +217,34 @@ class BriefFile(HeldFile):
         self._kept: bytes | None = None
         self.descriptor = -1
         for attempt in range(_ATTEMPTS):
-            self.stat = look(path)
+            self.stat = self._look()
             if is_online_only(self.stat):
                 raise FileOnlineOnly(f"{self.name!r} is online only: its content is not on this machine.")
             if not stat.S_ISREG(self.stat.st_mode) or self.size > _LARGEST:
                 raise _no_file_for_us(path, self.stat)
             if self.size > _AT_ONCE:
                 return
-            key = (str(path), self.fingerprint)
-            self._kept = _JUST_READ.get(key)
+            self._kept = _JUST_READ.get(path, self.fingerprint)
             if self._kept is not None:
                 return
-            if _JUST_READ.is_being_saved(key):
-                self._wait_for_the_next_save()
-                key = (str(path), self.fingerprint)
             try:
                 self._kept = self._read_whole()
             except ContextChanged:
                 if attempt == _ATTEMPTS - 1:
                     raise
             else:
-                _JUST_READ.put(key, self._kept)
+                _JUST_READ.put(path, self.fingerprint, self._kept)
                 return
 
-    def _wait_for_the_next_save(self) -> None:
-        """Wait a little for whoever saves again and again: right after a save the next one is furthest away."""
-        until, before = time.monotonic() + _NEXT_SAVE, self.fingerprint
-        while self.fingerprint == before and time.monotonic() < until:
-            time.sleep(_LOOKED_AGAIN)
-            self.stat = look(self.path)
+    def _look(self) -> Look | os.stat_result:
+        """Look at the file; where somebody saves again and again, right after a save: the next one is far then."""
+        found = look(self.path)
+        if _JUST_READ.is_being_saved(self.path, before := fingerprint(found)):
+            until = time.monotonic() + _NEXT_SAVE
+            while fingerprint(found) == before and time.monotonic() < until:
+                time.sleep(_LOOKED_AGAIN)
+                found = look(self.path)
+        return found
 
     def _read_whole(self) -> bytes:
         """Return the content, opened for as short as can be; raises ``ContextChanged`` when it was another one then."""
@@ -286,14 +291,6 @@ class BriefFile(HeldFile):
                 disk.copy(descriptor, target, at, min(end, at + _PIECE))
 
 
-def _read_at_once(path: str, size: int) -> bytes:
-    descriptor = os.open(path, READING)
-    try:
-        return os.read(descriptor, size)
-    finally:
-        os.close(descriptor)
-
-
 def _read_briefly(path: str, _size: int) -> bytes:
     return BriefFile(path).read()
 
@@ -303,7 +300,7 @@ if TYPE_CHECKING:
 else:
     OpenFile = BriefFile if IS_WINDOWS else HeldFile
 
-read_at_once: Callable[[str, int], bytes] = _read_briefly if IS_WINDOWS else _read_at_once
+read_at_once: Callable[[str, int], bytes] = _read_briefly if IS_WINDOWS else read_shared
 """Return the content of a file of that size, the quickest way there is."""
 
 
