@@ -10,22 +10,30 @@ from tests.e2e.browsing import MAREN, PHONE, Visit, expect
 from tests.e2e.workspaces import LONG, many_messages
 from tests.edges.running import ILSE
 
+# A row counts when somebody can have read it before the step and can still see it after.
 JUMPS = """async (steps) => {
     const feed = document.querySelector(".feed");
     feed.dispatchEvent(new WheelEvent("wheel"));
-    const top = feed.getBoundingClientRect().top;
+    const { top, bottom } = feed.getBoundingClientRect();
     const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    let jumps = 0;
+    const readable = () => [...document.querySelectorAll(".message:not(.message-away)")];
+    let known = new Set(readable().map((each) => each.dataset.index));
+    let [looks, jumps] = [0, 0];
     for (let step = 0; step < steps; step += 1) {
-        const rows = [...document.querySelectorAll(".message:not(.message-away)")]; // what can be read stays in place
-        const row = rows.find((each) => each.getBoundingClientRect().top > top + 50);
+        const rows = readable();
+        const row = rows.find((each) => {
+            const at = each.getBoundingClientRect().top;
+            return known.has(each.dataset.index) && at > top + 50 && at + 70 < bottom;
+        });
         const before = row?.getBoundingClientRect().top;
+        known = new Set(rows.map((each) => each.dataset.index));
         feed.scrollTop -= 70;
         await frame();
-        const same = document.querySelector(`.message[data-index="${row?.dataset.index}"]`);
+        const same = row && document.querySelector(`.message[data-index="${row.dataset.index}"]`);
+        if (same) looks += 1;
         if (same && Math.abs(same.getBoundingClientRect().top - before - 70) > 2) jumps += 1;
     }
-    return jumps;
+    return [looks > steps / 4, jumps];
 }"""
 
 
@@ -49,7 +57,7 @@ def test_nothing_jumps_while_one_scrolls_through_messages_of_unknown_height(
     network = {"offline": False, "latency": latency, "downloadThroughput": -1, "uploadThroughput": -1}
     tab.page.context.new_cdp_session(tab.page).send("Network.emulateNetworkConditions", network)
 
-    assert tab.page.evaluate(JUMPS, 120) == 0
+    assert tab.page.evaluate(JUMPS, 120) == [True, 0]
 
 
 @pytest.mark.slow
@@ -72,6 +80,25 @@ def test_a_message_that_is_written_meanwhile_appears(clean: Visit) -> None:
     path.write_bytes(path.read_bytes().rstrip(b"\n") + b"\n" + json.dumps(line).encode())
 
     expect(tab.see(".message[data-index='69'] .message-text", "And then the lamp went out.")).to_be_in_viewport()
+
+
+def test_two_changes_at_once_leave_no_message_unread(clean: Visit) -> None:
+    tab = clean().go("timeline", MAREN)
+    tab.see(".message[data-index='68'] .message-text")
+
+    read = tab.page.evaluate(
+        """async (chat) => {
+            const { Pages } = await import("/page/js/pages.js");
+            const read = [];
+            const signal = new AbortController().signal;
+            const pages = new Pages(chat, { arrived: (page) => read.push(page.start), failed: () => {}, signal });
+            await Promise.all([pages.fetch(1), pages.again(), pages.again()]);
+            return read;
+        }""",
+        MAREN,
+    )
+
+    assert read == [50]
 
 
 @pytest.mark.req(148)

@@ -94,9 +94,9 @@ export class Pages {
     }
   }
 
-  /** Forgets what was read and reads the latest pages anew: the chat has changed. */
+  /** Forgets what was read and reads the latest pages anew, and those somebody waits for: the chat has changed. */
   async again() {
-    const pages = [...this.pages.keys()].slice(-4);
+    const pages = [...new Set([...this.pages.keys(), ...this.asked.keys()])].slice(-4);
     this.pages.clear();
     for (const request of this.asked.values()) request.abort();
     this.asked.clear();
