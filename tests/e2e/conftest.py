@@ -10,10 +10,9 @@ from filelock import FileLock
 from playwright.sync_api import Browser, Error, sync_playwright
 
 from tests.e2e.browsing import Visit, visiting
+from tests.e2e_sillytavern import installing
 from tests.needed import missing
 from tests.unpacking import unpack
-
-CHROMIUM = "/usr/bin/chromium"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -28,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A headless browser; the system's, or the one Playwright brought."""
-    path = CHROMIUM if Path(CHROMIUM).exists() else None
+    path = installing.browser()
     with sync_playwright() as playwright:
         try:
             started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])

@@ -17,6 +17,7 @@ from tests.unpacking import unpack
 
 VERSIONS = ("1.19.0", "1.13.5")
 TYPESCRIPT = "5.9.3"
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 def cache() -> Path:
@@ -35,9 +36,9 @@ def compiler() -> Path:
 
 
 def browser() -> str | None:
-    """Return the Chromium there is."""
-    named = os.environ.get("CHROMIUM")
-    return named or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    """Return the Chromium there is; best one without windows, which does the same with a fifth less work."""
+    named = (shutil.which(name) for name in BROWSERS)
+    return os.environ.get("CHROMIUM") or next((path for path in named if path), None)
 
 
 def install() -> None:
@@ -56,8 +57,12 @@ def install() -> None:
 
 def install_browser() -> None:
     """Install Chromium where there is none, and the clock that can be set wrong."""
-    if browser() is None:
-        _install_from_debian("chromium", "Install Chromium, or name it in the environment variable CHROMIUM.")
+    if not os.environ.get("CHROMIUM") and shutil.which(BROWSERS[0]) is None:
+        try:
+            _install_from_debian(BROWSERS[0], "Install Chromium, or name it in the environment variable CHROMIUM.")
+        except (subprocess.CalledProcessError, SystemExit):
+            if browser() is None:
+                raise
     if shutil.which("faketime") is None:
         _install_from_debian("faketime", "Install faketime, with which a test sets the clock back.")
 
