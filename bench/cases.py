@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +55,11 @@ class Bench:
     quick: bool
 
     @contextmanager
-    def story(self, size: Size, *, recaps: bool = True) -> Iterator[BenchStory]:
+    def story(self, size: Size, *, recaps: bool = True, snapshot: int | None = 60) -> Iterator[BenchStory]:
         """Provide a story that is removed afterwards."""
         folder = self.scratch / "story"
         try:
-            yield write_story(folder, size, recaps=recaps)
+            yield write_story(folder, size, recaps=recaps, snapshot=snapshot)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -75,7 +76,7 @@ def _compared(times: Times, case: str, against: str, *, what: str = "", limit: f
 
 # --- checkpoints --------------------------------------------------------------------------------------------------
 
-_LIMITS = {"small": 4.0, "middle": 2.0, "large": 1.4}
+_LIMITS = {"small": 3.2, "middle": 2.0, "large": 1.4}
 _CP, _COPY, _JSON = "`cp` and fsync", "copying in the kernel and fsync", "every line through `json`, fsync"
 
 
@@ -107,6 +108,52 @@ def _checkpoints(bench: Bench, story: BenchStory, name: str) -> Iterator[Result]
     yield _json(bench, story, name)
     if shutil.which("git"):
         yield _git(bench, story, head, name)
+
+
+def whole_snapshots(bench: Bench) -> Iterator[Result]:
+    """Measure a checkpoint in the past of a story whose scene snapshots hold the whole lorebook."""
+    sizes = [Size(2_000, 1_000), *([] if bench.quick else [Size(20_000, 4_000)])]
+    for size in sizes:
+        with bench.story(size, snapshot=None) as story:
+            opened = forklore.open(story.root)
+            megabytes = story.chat.stat().st_size / 1e6
+            back = f"checkpoint in the past, {megabytes:.0f} MB of chat with snapshots of all {size.entries} entries"
+            past = size.messages // 2 // 2 * 2
+            times = in_turn(
+                {
+                    back: Case(partial(opened.checkpoint, story.address, at=past, name=_NAME), before=story.reset),
+                    _CP: Case(partial(_cp, story), before=partial(_ready_to_copy, story)),
+                },
+                bench.rounds,
+            )
+            yield _compared(times, back, _CP)
+
+
+def whole_command(bench: Bench) -> Iterator[Result]:
+    """Measure ``forklore checkpoint`` as a whole command against ``cp`` and ``sync`` as whole commands."""
+    compileall.compile_dir(Path(forklore.__file__).parent, quiet=1)  # as the installer of a package does
+    copying = "`cp` and `sync`"
+    for name, size in SIZES.items():
+        if bench.quick and name == "large":
+            continue
+        with bench.story(size) as story:
+            command = [sys.executable, "-m", "forklore", "--data", str(story.root), "checkpoint", story.address]
+            what = f"`forklore checkpoint`, {name}"
+            times = in_turn(
+                {
+                    what: Case(partial(_run, command), before=story.reset),
+                    copying: Case(partial(_cp_command, story), before=partial(_ready_to_copy, story)),
+                },
+                bench.rounds,
+            )
+            yield _compared(times, what, copying)
+
+
+def _cp_command(story: BenchStory) -> None:
+    """Copy the three files as somebody does at a prompt, and wait until they are on the disk."""
+    target = story.root / "copies"
+    copy = ["sh", "-c", 'cp -- "$1" "$2" "$3" "$4" && sync "$4"/* "$4"', "sh", *map(str, _sources(story)), str(target)]
+    _run(copy)
 
 
 def _json(bench: Bench, story: BenchStory, name: str) -> Result:
@@ -479,6 +526,8 @@ def _opening(bench: Bench, story: BenchStory) -> Iterator[Result]:
 
 ALL: tuple[Callable[[Bench], Iterator[Result]], ...] = (
     checkpoints,
+    whole_snapshots,
+    whole_command,
     looking,
     command,
     stories,

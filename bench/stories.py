@@ -71,8 +71,11 @@ class BenchStory:
         find_memory(4 * (self.chat.stat().st_size + self.book.stat().st_size))
 
 
-def write_story(scratch: Path, size: Size, *, recaps: bool = True) -> BenchStory:
-    """Write a workspace with one story below *scratch*; with *recaps* it has ST-Auto-Recap's data."""
+def write_story(scratch: Path, size: Size, *, recaps: bool = True, snapshot: int | None = 60) -> BenchStory:
+    """Write a workspace with one story below *scratch*; with *recaps* it has ST-Auto-Recap's data.
+
+    Its scene snapshots hold that many entries of the lorebook, all of them for None.
+    """
     story = BenchStory(scratch / "workspace", scratch / "pristine", "Mara Quill", "Mara Quill - 2025-11-02", size)
     chat = story.pristine / story.chat.relative_to(story.root)
     book = story.pristine / story.book.relative_to(story.root)
@@ -86,7 +89,8 @@ def write_story(scratch: Path, size: Size, *, recaps: bool = True) -> BenchStory
     header = _header(text, story.name, lorebook=story.name, recaps=entries if recaps else None)
     with chat.open("wb") as file:
         file.write(_line(header))
-        for message in _messages(text, size, snapshot=list(entries.values())[len(_TYPES) :][:60] if recaps else None):
+        kept = [entry for entry in entries.values() if not entry["comment"].startswith("_")][:snapshot]
+        for message in _messages(text, size, snapshot=kept if recaps else None):
             file.write(b"\n" + _line(message))  # no line break at the end, like SillyTavern
     book.write_text(json.dumps({"entries": entries}, ensure_ascii=False, indent=4), encoding="utf-8")
     story.reset()

@@ -16,10 +16,10 @@ import click
 
 import forklore
 from forklore.app.folder import FOLDER_FINDINGS, FOLDER_REPAIRS
-from forklore.app.repairing import OF_THEIR_OWN
-from forklore.app.results import ForkBlocked
-from forklore.checks.opening import ON_REQUEST, OPENING
+from forklore.app.fork import ForkBlocked
+from forklore.app.repair import OF_THEIR_OWN
 from forklore.checks.requirements import REQUIREMENTS, Effect, Requirement
+from forklore.checks.verify import ON_REQUEST, OPENING
 from forklore.cli.command import EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, Command
 from forklore.cli.main import SECTIONS, program
 from forklore.disk.state import State
@@ -174,7 +174,7 @@ def _findings() -> Iterator[str]:
     rows = [
         [
             f"`{requirement.code}`",
-            *_says(requirement.holds),
+            *_says(requirement.violations),
             WORDS[requirement.standard],
             WORDS[requirement.strict] + _remark(requirement),
         ]
@@ -189,7 +189,7 @@ def _findings() -> Iterator[str]:
     yield "What `forklore verify` looks at, and `forklore doctor` in every timeline."
     yield from ("", "")
     opening = [
-        [f"`{check.code}`", check.severity.value, *_says(check.holds), ", ".join(_repairs(check.holds))]
+        [f"`{check.code}`", check.severity.value, *_says(check.violations), _listed(_repairs(check.violations))]
         for check in (*OPENING, *ON_REQUEST)
     ]
     yield from _table(["Code", "Severity", "Message", "What to do", "Repairs"], opening)
@@ -210,7 +210,7 @@ def _findings() -> Iterator[str]:
 
 
 def _listed(repairs: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in repairs)
+    return ", ".join(f"`{name}`" for name in repairs) or "none"
 
 
 def _remark(requirement: Requirement) -> str:
@@ -236,7 +236,7 @@ def _repairs(rule: Callable[..., Any]) -> list[str]:
     tree = ast.parse(inspect.getsource(rule))
     known = {**REPAIRS, **OF_THEIR_OWN}
     texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    return list(dict.fromkeys(f"`{text}`" for text in texts if text in known))
+    return list(dict.fromkeys(text for text in texts if text in known))
 
 
 def told_codes() -> set[str]:
@@ -245,13 +245,13 @@ def told_codes() -> set[str]:
 
 
 def _told() -> Iterator[list[str]]:
-    """Yield code, message and action of every finding that the source spells out."""
+    """Yield code, message and action of every finding whose words the source spells out where it is made."""
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_bytes())):
             is_finding = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding"
             if is_finding and isinstance(node, ast.Call):
                 texts = [_text(argument) for argument in node.args]
-                if len(texts) >= 4 and texts[0].isupper():
+                if len(texts) >= 4 and texts[0].isupper() and texts[2]:
                     yield [f"`{texts[0]}`", texts[2], texts[3]]
 
 

@@ -9,19 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from forklore.app.applying import DryRun
+    from forklore.app.fork import ForkBlocked, ForkMade
     from forklore.app.forklore import Forklore
+    from forklore.app.log import LogShown
     from forklore.app.open import open_workspace as open  # the public name
-    from forklore.app.results import (
-        DryRun,
-        ForkBlocked,
-        ForkMade,
-        LogShown,
-        QueueShown,
-        Status,
-        Stories,
-        TimelineShown,
-        Undone,
-    )
+    from forklore.app.queue import QueueShown
+    from forklore.app.show import Status, Stories, TimelineShown
+    from forklore.app.undo import Undone
     from forklore.errors import ForkloreError, Kind
     from forklore.model.finding import Finding, Report, Severity
     from forklore.model.timeline import Story, Timeline
@@ -31,15 +26,15 @@ if TYPE_CHECKING:
 _HOME = {
     "open": ("forklore.app.open", "open_workspace"),
     "Forklore": ("forklore.app.forklore", "Forklore"),
-    "DryRun": ("forklore.app.results", "DryRun"),
-    "ForkBlocked": ("forklore.app.results", "ForkBlocked"),
-    "ForkMade": ("forklore.app.results", "ForkMade"),
-    "LogShown": ("forklore.app.results", "LogShown"),
-    "QueueShown": ("forklore.app.results", "QueueShown"),
-    "Status": ("forklore.app.results", "Status"),
-    "Stories": ("forklore.app.results", "Stories"),
-    "TimelineShown": ("forklore.app.results", "TimelineShown"),
-    "Undone": ("forklore.app.results", "Undone"),
+    "DryRun": ("forklore.app.applying", "DryRun"),
+    "ForkBlocked": ("forklore.app.fork", "ForkBlocked"),
+    "ForkMade": ("forklore.app.fork", "ForkMade"),
+    "LogShown": ("forklore.app.log", "LogShown"),
+    "QueueShown": ("forklore.app.queue", "QueueShown"),
+    "Status": ("forklore.app.show", "Status"),
+    "Stories": ("forklore.app.show", "Stories"),
+    "TimelineShown": ("forklore.app.show", "TimelineShown"),
+    "Undone": ("forklore.app.undo", "Undone"),
     "ForkloreError": ("forklore.errors", "ForkloreError"),
     "Kind": ("forklore.errors", "Kind"),
     "Finding": ("forklore.model.finding", "Finding"),

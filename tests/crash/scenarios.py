@@ -14,12 +14,14 @@ from typing import Any
 
 import pytest
 
-from forklore.app import forking
-from forklore.app.forklore import Forklore, OperationNotFound
+from forklore.app import fork as forking
+from forklore.app.forklore import Forklore
 from forklore.app.open import _outside
-from forklore.app.settings import Settings
-from forklore.disk import disk, staging
+from forklore.app.undo import OperationNotFound
+from forklore.checks.settings import Settings
+from forklore.disk import disk
 from forklore.disk.disk import Disk
+from forklore.disk.transaction import staging
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat, recap_story
 from forklore.testing.stories import write_workspace

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from forklore.disk import operation_folder
 from forklore.disk.lock import workspace_lock
+from forklore.disk.transaction import folder as operation_folder
 from forklore.errors import ForkloreError
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.deaths import AFTER, deaths_of

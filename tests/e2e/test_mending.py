@@ -8,7 +8,7 @@ import pytest
 
 from forklore.testing.stories import chat_bytes, conversation, write_workspace
 from tests.e2e.browsing import MAREN, PHONE, Tab, Visit, expect
-from tests.e2e.workspaces import much_to_examine
+from tests.e2e.workspaces import FOREST, many_sharing, much_to_examine
 
 BRANCH = "Maren Tolliver/Branch #42 - 2025-11-02@21h05m23s"
 KEY = "Maren Tolliver/The key in hand - 2025-11-02@21h04m23s"
@@ -85,13 +85,76 @@ def test_a_fork_that_cannot_be_isolated_is_named_with_the_reason_before_anything
 def test_the_check_up_isolates_all_that_share_in_one_go(maren: Visit) -> None:
     tab = maren().go("doctor")
     tab.press("Examine everything")
-    tab.see(".callout-bad", "Memories leak in 2 timelines")
+    tab.see(".callout-bad", "Memories leak in 3 timelines")
     tab.press("Isolate all…")
     tab.press("Isolate 2 timelines", "dialog")
     tab.see(".dialog-title", "2 timelines isolated")
     tab.press("Close", "dialog .dialog-foot")
 
     tab.see(".emptiness", "Everything is in order")
+
+
+def another_tab(tab: Tab) -> Tab:
+    """Close a tab and open another one of the same browser, where one is still logged in."""
+    page = tab.page.context.new_page()
+    tab.page.close()
+    return Tab(page, tab.served, tab.errors)
+
+
+def test_isolating_all_goes_on_in_a_closed_tab_and_the_next_one_shows_how_far_it_is(
+    visit: Visit, tmp_path: Path
+) -> None:
+    tab = visit(many_sharing(tmp_path / "w")).go("story", FOREST)
+    tab.press("Isolate all…")
+    tab.press("Isolate 100 timelines", "dialog")
+    tab.see("dialog .progress")
+    tab = another_tab(tab).go("stories")
+    tab.see(".work .progress", "Isolating…")
+    tab.press("Show", ".work")
+
+    tab.see(".dialog-title", "100 timelines isolated")
+    expect(tab.page.locator("dialog .row")).to_have_count(100)
+    expect(tab.page.locator(".work")).to_have_count(0)
+
+
+def test_isolating_all_goes_on_in_a_closed_tab_and_a_later_one_shows_what_came_of_it(
+    visit: Visit, tmp_path: Path
+) -> None:
+    tab = visit(many_sharing(tmp_path / "w", 30)).go("story", FOREST)
+    tab.press("Isolate all…")
+    tab.press("Isolate 30 timelines", "dialog")
+    tab.see("dialog .progress")
+    tab = another_tab(tab).go("settings")
+    tab.see(".work", "Isolating has ended.")
+    tab.page.reload()
+    tab.see(".work", "Isolating has ended.")
+    tab.press("Show", ".work")
+    tab.see(".dialog-title", "30 timelines isolated")
+    tab.press(re.compile("Undo: Path 7$"), "dialog")
+    expect(tab.see("dialog .row", "Path 7")).to_contain_text("undone")
+    tab.press("Close", "dialog .dialog-foot")
+    tab.page.reload()
+
+    tab.see("h1", "Settings")
+    expect(tab.page.locator(".work")).to_have_count(0)
+
+
+def test_isolating_all_that_runs_in_another_tab_is_shown_and_stopped_instead_of_begun_twice(
+    visit: Visit, tmp_path: Path
+) -> None:
+    tab = visit(many_sharing(tmp_path / "w")).go("story", FOREST)
+    tab.press("Isolate all…")
+    tab.press("Isolate 100 timelines", "dialog")
+    tab.see("dialog .progress")
+    tab.press("Close", "dialog .dialog-foot")
+    tab.see(".work .progress")
+    tab.press("Isolate all…")
+    tab.press("Stop here", "dialog")
+
+    tab.see("dialog", re.compile(r"Isolate \d+ timelines?"))
+    left = tab.page.locator("dialog .row").count()
+    done = tab.api("GET", "log")["operations"]
+    assert 0 < left == 100 - len(done)
 
 
 def test_a_finding_of_a_shared_book_offers_to_isolate_or_to_share_on_purpose(maren: Visit) -> None:
@@ -109,8 +172,15 @@ def test_a_finding_of_a_shared_book_offers_to_isolate_or_to_share_on_purpose(mar
 def test_a_main_chat_whose_book_others_use_is_not_called_isolated(maren: Visit) -> None:
     tab = maren().go("timeline", MAREN)
 
-    expect(tab.see(".panel .callout-bad")).to_contain_text("Other timelines use its lorebook")
-    expect(tab.button("Isolate all…", ".panel")).to_be_visible()
+    finding = tab.see(".finding", "SHARED_LOREBOOK")
+    finding.get_by_role("button", name="Repair…").click()
+    tab.see(".choice", "Give each of the other timelines that use it a lorebook of its own").get_by_role(
+        "radio"
+    ).check()
+    tab.press("Make this repair", "dialog")
+
+    tab.see(".notice", "Repaired")
+    tab.see(".timeline-top .health-isolated", "Isolated")
 
 
 @pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, PHONE], ids=["wide", "phone"])
@@ -125,12 +195,32 @@ def test_the_contamination_report_says_who_wrote_what(maren: Visit, viewport: di
     assert tab.page.evaluate("document.querySelector('.entries').scrollWidth <= window.innerWidth")
 
 
+def test_a_long_contamination_report_comes_as_one_reads_on(visit: Visit, tmp_path: Path) -> None:
+    tab = visit(many_sharing(tmp_path / "w", 2, entries=130)).go("contamination", FOREST)
+    tab.see("summary", "130 entries that every timeline keeps").click()
+    entries = tab.page.locator(".entry")
+    expect(entries).to_have_count(50)
+    asked = [each for each in tab.asked if "contamination" in each]
+    assert len(asked) == 1
+    tab.button("Show more entries").scroll_into_view_if_needed()
+    expect(entries).to_have_count(100)
+    tab.api("POST", "isolate", {"chat": "Forest/Path 1"})
+    tab.see(".card", "2 timelines share this lorebook.")
+    expect(entries).to_have_count(100)
+    tab.button("Show more entries").scroll_into_view_if_needed()
+
+    expect(entries).to_have_count(130)
+    expect(tab.button("Show more entries")).to_have_count(0)
+    names = tab.page.locator(".entry-name").all_inner_texts()
+    assert names == [f"character-{number:03}" for number in range(130)]
+
+
 def test_the_doctor_examines_everything_and_says_what_it_found(maren: Visit) -> None:
     tab = maren().go("doctor")
     tab.press("Examine everything")
 
     tab.see(".doctor-sum", re.compile(r"\d+ findings"))
-    expect(tab.page.locator(".doctor-result .card")).to_have_count(2)
+    expect(tab.page.locator(".doctor-result .card")).to_have_count(3)
     tab.go("stories").go("doctor")
     tab.see(".doctor-sum")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forklore.testing.stories import chat_bytes, conversation, lorebook_bytes, message, swiped, write_workspace
+from forklore.testing.stories import chat_bytes, conversation, entry, lorebook_bytes, message, swiped, write_workspace
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 LONG = "Long/A very long story"
@@ -37,6 +37,20 @@ def many_timelines(root: Path, count: int = 300) -> Path:
         names.append(f"Path {number}")
         files[f"chats/Forest/Path {number}.jsonl"] = chat_bytes(metadata, base[: 5 + number * 11 % 70])
         files[f"worlds/Lore {number}.json"] = lorebook_bytes([])
+    return write_workspace(root, files)
+
+
+def many_sharing(root: Path, count: int = 100, *, entries: int = 1) -> Path:
+    """One story whose forks all share the lorebook of their parent; to isolate them takes a while."""
+    said = conversation(60)
+    known = [entry(number, f"character-{number:03}", f"No. {number}") for number in range(entries)]
+    files = {
+        f"chats/{FOREST}.jsonl": chat_bytes({"world_info": "Lore", "integrity": "main"}, said),
+        "worlds/Lore.json": lorebook_bytes(known),
+    }
+    for number in range(count):
+        metadata = {"main_chat": "The forest", "world_info": "Lore", "integrity": f"fork {number}"}
+        files[f"chats/Forest/Path {number}.jsonl"] = chat_bytes(metadata, said[: 5 + number % 50])
     return write_workspace(root, files)
 
 

@@ -34,6 +34,11 @@ def begin(page: Page, character: str) -> str:
     return main
 
 
+def findings_about(tavern: Tavern, address: str) -> list[str]:
+    """Return the codes of what is found in a timeline when it is opened."""
+    return [finding.code for finding in tavern.forklore().verify(address).findings]
+
+
 def operations_about(tavern: Tavern, address: str) -> list[str]:
     """Return the kinds of the operations that were about a chat."""
     return [each.kind for each in tavern.forklore().log().operations if each.chat == address]

@@ -6,8 +6,8 @@ import json
 
 from playwright.sync_api import Browser
 
+from forklore.access.keys import forget_access
 from forklore.app.open import state_folder
-from forklore.disk.access import forget_access
 from forklore.disk.state import State
 from tests.e2e_sillytavern.model import Model
 from tests.e2e_sillytavern.page import POPUP, Page, as_json

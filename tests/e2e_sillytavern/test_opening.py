@@ -179,6 +179,8 @@ class TestRepairs:
         page.choose("LEGACY_FORK", "Cancel")
 
         page.open_chat(main)
+        page.wait_for_toast("is shared with another timeline")
+        assert page.tab.locator(POPUP).count() == 0  # it keeps its lorebook
         page.clear_toasts()
         page.tab.wait_for_timeout(2500)  # so that opening it again verifies it again
         page.open_chat(branch)

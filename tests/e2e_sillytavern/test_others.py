@@ -256,7 +256,7 @@ class TestCopies:
         shutil.copyfile(tavern.chat_path(main), tavern.chat_path(copy))
 
         page.open_chat(copy)
-        page.choose("is shared with the chat that this one is a copy of", "Give the timeline its own lorebook")
+        page.choose("SHARED_LOREBOOK", "Give the timeline its own lorebook")
 
         page.wait_for_toast("Give the timeline its own lorebook")
         assert operations_about(tavern, copy) == ["isolate"]

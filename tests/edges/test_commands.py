@@ -366,6 +366,7 @@ def test_status_of_a_fork_is_the_diagnostic_object_and_a_verdict(quay: Path) -> 
         "lorebook_match",
         "running_recap_current_version",
         "running_recap_version_match",
+        "lorebook_missing",
     ]
     assert document.json["checkpoint_state"]["message_id"] == 42
     assert words.out.endswith("✓ Checkpoint state valid. All checks passed.\n")

@@ -61,7 +61,7 @@ def test_searching_finds_the_messages_that_contain_a_needle(
         return (data[at : min(end, at + size)] for at in range(start, end, size))
 
     chat = Chat(lambda sought: index_lines(chunks(0, len(data)), sought), Chat.from_bytes(data).read, chunks)
-    chat.sought.update(foreseen)
+    chat = chat.seeking(*foreseen)
     since, upto = draw.draw(st.integers(0, 3)), draw.draw(st.integers(-1, max(-1, chat.message_count - 1)))
 
     found = list(chat.messages_with(*needles, since=since, upto=upto))

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import forklore
+from forklore.app.fork import ForkMade
 from forklore.app.forklore import Forklore
-from forklore.app.results import ForkMade
 from forklore.formats.chat_jsonl import Chat
 from forklore.formats.json_text import parse
 from forklore.formats.lorebook_json import parse_lorebook

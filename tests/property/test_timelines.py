@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import forklore
-from forklore.app.results import ForkBlocked, ForkMade
-from forklore.disk.publishing import NameTaken
+from forklore.app.fork import ForkBlocked, ForkMade
+from forklore.disk.transaction.publishing import NameTaken
 from forklore.planning.undo import UndoRefused
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat, recap_story

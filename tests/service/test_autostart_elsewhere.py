@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from forklore.access.keys import Token, add_token, read_tokens
+from forklore.access.running import find_running
 from forklore.autostart.commands import Commands, SystemRefused
 from forklore.autostart.machine import AsRoot, Machine, Unsupported
 from forklore.autostart.results import ServiceForeign, ServiceNotInstalled, ServiceNotRunning
 from forklore.autostart.service import Autostart
 from forklore.autostart.wanted import Wanted
-from forklore.disk.access import Token, add_token, read_tokens
-from forklore.disk.serving import find_running
 from forklore.disk.state import State
 from forklore.disk.workspace import UserNeeded
 from forklore.errors import ForkloreError

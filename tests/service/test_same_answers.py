@@ -130,6 +130,21 @@ def test_a_look_is_answered_alike(
     compared(rest(name), arguments, path, parts, "GET")
 
 
+def test_the_contamination_report_comes_in_pages_that_are_the_whole(rest: Callable[[str], Rest]) -> None:
+    service = rest(LEGACY)
+    whole = run("--data", service.root, "--json", "contamination", KEY).json
+
+    starts = list(range(0, whole["total"], 10))
+    pages = [service.get("/contamination", chat=KEY, start=start, count=10).json() for start in starts]
+
+    assert [entry for page in pages for entry in page.pop("entries")] == whole.pop("entries")
+    assert [page.pop("start") for page in pages] == starts
+    assert whole.pop("start") == 0
+    assert pages == [whole] * len(starts)
+    for wrong in ({"start": whole["total"] + 1}, {"start": -1}, {"count": 0}, {"count": 201}):
+        assert service.get("/contamination", chat=KEY, **wrong).json()["code"] == "BAD_REQUEST"
+
+
 MADE = [case for case in CHANGES if case[2]]
 
 

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-from forklore.app.means import Means
+from forklore.app.context import Context
 from forklore.disk.files import OpenFile
 from forklore.disk.lock import workspace_lock
-from forklore.disk.run import Applied
-from forklore.disk.staging import prepare_edit
+from forklore.disk.transaction.run import Applied
+from forklore.disk.transaction.staging import prepare_edit
 from forklore.disk.workspace import Workspace
 from forklore.errors import ForkloreError
 from forklore.formats.json_text import NotJson
+from forklore.model.finding import Report
 from forklore.model.plan import EditFile, Plan
 
-MakePlan = Callable[[], tuple[Plan, dict[str, OpenFile]]]
-"""Reads, checks and plans; the files it was made from come with the plan, still open."""
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """A plan that was made and not applied."""
+
+    plan: Plan
+    report: Report
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as ``--dry-run`` shows it."""
+        return self.plan.to_json()
 
 
 def would_change(plan: Plan, workspace: Workspace) -> bool:
@@ -31,15 +43,18 @@ def _edits(change: EditFile, workspace: Workspace) -> bool:
         return False
 
 
-def apply_alone(make_plan: MakePlan, means: Means, *, what: str = "operation") -> Applied:
-    """Plan and apply while nobody else changes the workspace; the plan is made on the files as they are then."""
-    with workspace_lock(means.workspace.root, what=what):
-        means.transactions.recover()
-        plan, files = make_plan()
-        try:
-            means.progress.go_on()
-            with means.begin() as run:
-                return run.apply(plan, when=means.timestamp(), sources=files)
-        finally:
-            for file in files.values():
-                file.close()
+def apply_alone(make_plan: Callable[[], Plan], context: Context, *, what: str = "operation") -> Applied:
+    """Plan, then apply while nobody else changes the workspace; what others did in between is planned on anew.
+
+    What makes no sense is refused by *make_plan* before anything is locked.
+    """
+    known, plan = context.transactions.log.ids(), None
+    if not context.transactions.leftovers():  # else nobody knows yet what is there
+        plan = make_plan()
+    with workspace_lock(context.workspace.root, what=what):
+        context.transactions.recover()
+        if plan is None or context.transactions.log.ids() != known:
+            plan = make_plan()
+        context.progress.go_on()
+        with context.begin() as run:
+            return run.apply(plan, when=context.timestamp())

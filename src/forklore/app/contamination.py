@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.app.kinship import family_of, witnesses_of
-from forklore.app.means import Means
-from forklore.app.reading import reading
+from forklore.app.context import Context
+from forklore.attribution.kinship import accounts_of
+from forklore.attribution.origins import EntryOrigin, kept_entries, origins
+from forklore.disk.gather import open_timeline, open_timelines
+from forklore.disk.workspace import ChatUnreadable
 from forklore.errors import BadRequest
+from forklore.gathered.workspace import WorkspaceIndex
 from forklore.model.address import ChatAddress
 from forklore.model.timeline import Timeline
-from forklore.planning.contamination import EntryOrigin, origins
+
+MOST = 200
+"""How many entries are shown at once at most, to somebody who does not ask for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,13 @@ class Contamination:
     book: str
     timelines: tuple[Timeline, ...]
     """Those that share the book."""
+    total: int
+    """How many entries there are."""
+    apart: int
+    """How many of them not every timeline would keep; these come first."""
+    start: int
     entries: tuple[EntryOrigin, ...]
+    """Those from *start* on that were asked for."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as ``contamination`` shows it."""
@@ -31,31 +42,44 @@ class Contamination:
             "story": self.story,
             "book": self.book,
             "timelines": [timeline.to_json() for timeline in self.timelines],
+            "total": self.total,
+            "apart": self.apart,
+            "start": self.start,
             "entries": [entry.to_json() for entry in self.entries],
         }
 
 
-def contamination(address: ChatAddress, means: Means) -> Contamination:
-    """Return where every entry of the timeline's lorebook comes from, and where isolating would put it."""
-    with reading(means.workspace, address) as read:
-        read.needs_header()
-        book = read.parent.book
-        if read.book_name is None or book is None:
-            why = "names a lorebook that cannot be read" if read.book_name else "has no lorebook"
+def contamination(address: ChatAddress, context: Context, *, start: int = 0, count: int | None = None) -> Contamination:
+    """Return where the entries of the timeline's lorebook come from, and where isolating would put them.
+
+    They are *count* from *start* on, or all; only of these it is searched who wrote them.
+    """
+    if count is not None and not 1 <= count <= MOST:
+        raise BadRequest(f"{count} entries cannot be shown at once; it may be 1 to {MOST}.")
+    index = context.index(of=address, with_log=False)
+    with open_timeline(context.workspace, address) as timeline:
+        timeline.needs_header()
+        story, book = index.story(address), timeline.book
+        if timeline.book_name is None or book is None:
+            why = "names a lorebook that cannot be read" if timeline.book_name else "has no lorebook"
             raise BadRequest(f"{str(address)!r} {why}.")
-        family = family_of(address, read.book_name, means)
-        with witnesses_of(family, read, means.workspace) as witnesses:
-            forks = [each for each in family.sharing if _would_be_split(each, family.sharing)]
-            entries = origins(
-                book,
-                family.sharing,
-                [each for each in forks if each.chat in witnesses and witnesses[each.chat].last >= 0],
-                {chat: witness for chat, witness in witnesses.items() if witness.last >= 0},
-                family.members,
-            )
-        return Contamination(family.story.main, read.book_name, family.sharing, entries)
+        if story is None:
+            raise ChatUnreadable(f"{str(address)!r} cannot be read.")
+        users = [index.timeline(chat.address) for chat in index.users(timeline.book_name)]
+        sharing = tuple(each for each in users if each is not None)
+        members = (*story.timelines, *(each for each in sharing if each not in story.timelines))
+        with open_timelines(context.workspace, [each.chat for each in members]) as opened:
+            accounts = accounts_of(members, opened, {each.chat for each in sharing}, timeline.book_name)
+            split = [each for each in sharing if _would_be_split(each, index)]
+            kept = kept_entries(book, sharing, split, accounts, members)
+            if not 0 <= start <= len(kept):
+                raise BadRequest(f"There is no entry {start}: the report has {len(kept)}.")
+            shown = kept[start:] if count is None else kept[start : start + count]
+            entries = tuple(origins(shown, accounts))
+        apart = sum(len(each.goes_to) < len(sharing) for each in kept)
+        return Contamination(story.main, timeline.book_name, sharing, len(kept), apart, start, entries)
 
 
-def _would_be_split(timeline: Timeline, sharing: tuple[Timeline, ...]) -> bool:
-    """Whether isolating the timeline would give it a part of the book: it is a fork, and not the book's owner."""
-    return timeline.kind != "main" and timeline.record != "recorded" and len(sharing) > 1
+def _would_be_split(timeline: Timeline, index: WorkspaceIndex) -> bool:
+    """Whether isolating the timeline would give it a part of the book: it is not the book's owner."""
+    return bool(index.sharers(timeline.chat)) and not index.is_owner(timeline.chat)

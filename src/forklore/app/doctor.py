@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from forklore.app.applying import apply_alone
-from forklore.app.around import Around
-from forklore.app.examining import examine
-from forklore.app.means import Means
+from forklore.app.context import Context
+from forklore.app.delete import free_clones
+from forklore.app.folder import folder_findings, unread_file
 from forklore.app.progress import Cancelled
-from forklore.app.repairing import make_repair
+from forklore.app.repair import make_repair
+from forklore.checks import doctor as checks
+from forklore.checks.verify import verify
+from forklore.disk.files import read_small
+from forklore.disk.gather import looked_through, open_timeline, refreshed
 from forklore.disk.lock import workspace_lock
-from forklore.errors import BadRequest, ForkloreError
+from forklore.disk.spreading import spread
+from forklore.disk.workspace import ChatNotFound, Workspace
+from forklore.errors import BadRequest, FileInUse, FileOnlineOnly, ForkloreError, LinkOutside
+from forklore.formats.lorebook_json import LorebookUnreadable, parse_lorebook
+from forklore.gathered.workspace import WorkspaceIndex
 from forklore.log.operations import Operation
-from forklore.model.address import ChatAddress
-from forklore.model.finding import Located
+from forklore.model.address import ChatAddress, place_of
+from forklore.model.finding import Finding, Located, Severity
 from forklore.model.plan import Plan
 from forklore.planning.fork import group_entry
 
@@ -66,40 +75,168 @@ class Examined:
         }
 
 
-def doctor(means: Means, *, fix: bool = False) -> Examined:
+def doctor(context: Context, *, fix: bool = False) -> Examined:
     """Examine every timeline, lorebook and group; with *fix*, mend what cannot lose anything."""
-    findings = tuple(examine(means))
+    index = context.index()
+    findings = tuple(_examine(context, index))
     if not fix:
         return Examined(findings)
-    fixed: list[Fixed] = []
+    fixing = _Fixing(context, index)
     try:
-        for each in _fix(findings, means):
-            fixed.append(each)
-            means.progress.go_on()
+        for _ in fixing.fix(findings):
+            context.progress.go_on()
     except Cancelled as error:
-        if not fixed:
+        if not fixing.fixed:
             raise
         raise Cancelled(error.message, action=_SOME_MENDED) from error
-    return Examined(tuple(examine(means)) if fixed else findings, tuple(fixed))
+    fixed = tuple(fixing.fixed)
+    return Examined(tuple(_examine(context, fixing.index)) if fixed else findings, fixed)
 
 
 _SOME_MENDED = "What was mended until then stays so; `forklore log` shows it, and each can be undone."
 
 
-def _fix(findings: tuple[Located, ...], means: Means) -> Iterator[Fixed]:
-    yield from _recovered(findings, means)
-    for located in _safe("GROUP_CHAT_UNLISTED", findings):
-        operation = _listed(located, means)
-        if operation is not None:
-            yield Fixed("GROUP_CHAT_UNLISTED", located.where, "list-chat", operation)
-    around: Around | None = None
-    for code, repair in _SAFE_IN_CHATS.items():
-        for located in _safe(code, findings):
-            around = around or Around(means)
-            operation = _repaired(located, repair, means, around)
-            if operation is not None:
-                yield Fixed(code, located.where, repair, operation)
-                around = None if repair == "follow-rename" else around  # it may have mended others too
+# --- examining ----------------------------------------------------------------------------------------------------
+
+
+class _Seen(NamedTuple):
+    """What one look found, and the lorebook that a timeline names."""
+
+    findings: tuple[Located, ...] = ()
+    book: str | None = None
+
+
+def _examine(context: Context, index: WorkspaceIndex) -> Iterator[Located]:
+    """Yield every finding of every timeline, lorebook and group."""
+    yield from folder_findings(context, index.unread)
+    looks: list[Callable[[], _Seen]] = [
+        lambda: _Seen(tuple(_unused_clones(context, index))),
+        lambda: _Seen(tuple(_groups(context.workspace, index))),
+        *(partial(_timeline, ChatAddress(chat.folder, chat.name), context, index) for chat in sorted(index.chats)),
+    ]
+    parts = spread(lambda part: [look() for look in part], looks, context.advance)
+    clones, groups, *timelines = [seen for part in parts for seen in part]
+    for timeline in timelines:
+        yield from timeline.findings
+    yield from checks.duplicates(index)
+    yield from clones.findings
+    yield from _other_books(context.workspace, index, {timeline.book for timeline in timelines})
+    yield from groups.findings
+    yield from _unreadable_places(context.workspace, index)
+
+
+def _timeline(address: ChatAddress, context: Context, index: WorkspaceIndex) -> _Seen:
+    try:
+        with open_timeline(context.workspace, address) as opened:
+            timeline = looked_through(opened, index, context.workspace)
+            findings = tuple([Located(finding, chat=str(address)) for finding in verify(timeline, index)])
+            return _Seen(findings, timeline.book_name)
+    except ChatNotFound:
+        return _Seen()  # removed while we look
+    except (FileInUse, FileOnlineOnly) as error:
+        return _Seen((unread_file(error, context.workspace.chat_path(address)),))
+    except ForkloreError as error:
+        finding = Finding("CHAT_DAMAGED", Severity.ERROR, error.message, error.action)
+        return _Seen((Located(finding, chat=str(address)),))
+
+
+def _unused_clones(context: Context, index: WorkspaceIndex) -> Iterator[Located]:
+    return checks.unused_clones(free_clones(context, index)[0])
+
+
+def _groups(workspace: Workspace, index: WorkspaceIndex) -> Iterator[Located]:
+    listed = list(workspace.groups())
+    return checks.groups(listed, index, {each.group_id: workspace.group_path(each.group_id) for each in listed})
+
+
+def _other_books(workspace: Workspace, index: WorkspaceIndex, known: set[str | None]) -> Iterator[Located]:
+    """Yield the lorebooks that no timeline names and nobody could read."""
+    seen = {index.key(book) for book in known if book is not None}
+    for key, book in sorted(index.books.items()):
+        if key in seen:
+            continue
+        try:
+            parse_lorebook(book.name, read_small(workspace.file(book.path)))
+        except LinkOutside:
+            continue  # told among the links
+        except FileOnlineOnly as error:
+            yield unread_file(error, book.path)
+        except (OSError, LorebookUnreadable) as error:
+            yield checks.unreadable_book(book.name, book.path, str(error))
+
+
+def _unreadable_places(workspace: Workspace, index: WorkspaceIndex) -> Iterator[Located]:
+    """Yield the folders that may not be looked into, and the chats that may not be read."""
+    for path, why in workspace.unreadable({(place_of(chat.folder), chat.name) for chat in index.chats}):
+        yield checks.unreadable_place(path, why)
+
+
+# --- mending ------------------------------------------------------------------------------------------------------
+
+
+class _Fixing:
+    """Mends one finding after the other; what each changed is looked at anew, and nothing else."""
+
+    def __init__(self, context: Context, index: WorkspaceIndex) -> None:
+        self._context = context
+        self.index = index
+        self.fixed: list[Fixed] = []
+
+    def fix(self, findings: tuple[Located, ...]) -> Iterator[Fixed]:
+        """Mend what is safe, and tell of each."""
+        yield from self._recovered(findings)
+        for located in _safe("GROUP_CHAT_UNLISTED", findings):
+            yield from self._done("list-chat", located, self._listed)
+        for code, repair in _SAFE_IN_CHATS.items():
+            for located in _safe(code, findings):
+                yield from self._done(repair, located, partial(self._repaired, repair))
+
+    def _done(self, repair: str, located: Located, mend: Callable[[Located], Operation]) -> Iterator[Fixed]:
+        """Mend one finding, unless it is gone or that is refused; what is pending of it is told."""
+        try:
+            operation = mend(located)
+        except Cancelled:
+            raise
+        except (BadRequest, FileNotFoundError):
+            return
+        except ForkloreError as error:
+            self._context.progress.note(f"{located.where}: {error.message}")
+            return
+        self.index = refreshed(self.index, operation, self._context.workspace)
+        for reason in operation.pending:
+            self._context.progress.note(f"{located.where}: {reason}")
+        if not operation.pending:
+            self.fixed.append(Fixed(located.finding.code, located.where, repair, operation.id))
+            yield self.fixed[-1]
+
+    def _recovered(self, findings: tuple[Located, ...]) -> Iterator[Fixed]:
+        leftovers = _safe("OPERATION_LEFTOVER", findings)
+        if leftovers:
+            with workspace_lock(self._context.workspace.root, what="operation"):
+                self._context.transactions.recover()
+            self.index = self._context.index()  # whatever it was that was finished or taken back
+            for located in leftovers:
+                self.fixed.append(Fixed("OPERATION_LEFTOVER", located.where, "recover", None))
+                yield self.fixed[-1]
+
+    def _repaired(self, name: str, located: Located) -> Operation:
+        address = _address(located)
+        return make_repair(address, located.finding.code, name, self._context, index=self.index, only_first=True)
+
+    def _listed(self, located: Located) -> Operation:
+        """Let its group list a chat again, so that SillyTavern can open it."""
+        address = _address(located)
+        path = self._context.workspace.group_path(located.group or "")
+        notes = {"repair": "list-chat", "code": "GROUP_CHAT_UNLISTED"}
+        plan = Plan("repair", str(address), (group_entry(path, address.name),), commit=0, notes=notes)
+        return apply_alone(lambda: plan, self._context).operation
+
+
+def _address(located: Located) -> ChatAddress:
+    address = ChatAddress.parse(located.chat or "")
+    if address is None:
+        raise BadRequest(f"{located.where!r} is no chat.")
+    return address
 
 
 def _is_safe(located: Located) -> bool:
@@ -109,53 +246,3 @@ def _is_safe(located: Located) -> bool:
 
 def _safe(code: str, findings: tuple[Located, ...]) -> list[Located]:
     return [each for each in findings if each.finding.code == code and _is_safe(each)]
-
-
-def _recovered(findings: tuple[Located, ...], means: Means) -> Iterator[Fixed]:
-    leftovers = _safe("OPERATION_LEFTOVER", findings)
-    if leftovers:
-        with workspace_lock(means.workspace.root, what="operation"):
-            means.transactions.recover()
-        for located in leftovers:
-            yield Fixed("OPERATION_LEFTOVER", located.where, "recover", None)
-
-
-def _repaired(located: Located, name: str, means: Means, around: Around) -> str | None:
-    """Make a safe repair; None when the finding is gone, or the repair is refused."""
-    address = ChatAddress.parse(located.chat or "")
-    if address is None:
-        return None
-    try:
-        made = make_repair(address, located.finding.code, name, means, around=around, only_first=True)
-    except Cancelled:
-        raise
-    except (BadRequest, FileNotFoundError):
-        return None
-    except ForkloreError as error:
-        means.progress.note(f"{located.where}: {error.message}")
-        return None
-    return _done(made, located, means)
-
-
-def _done(made: Operation, located: Located, means: Means) -> str | None:
-    """Return the id of a repair that is wholly made; what is pending of another one is told."""
-    for reason in made.pending:
-        means.progress.note(f"{located.where}: {reason}")
-    return None if made.pending else made.id
-
-
-def _listed(located: Located, means: Means) -> str | None:
-    """Let its group list a chat again, so that SillyTavern can open it."""
-    address = ChatAddress.parse(located.chat or "")
-    if address is None or located.group is None:
-        return None
-    path, name = means.workspace.group_path(located.group), address.name
-    notes = {"repair": "list-chat", "code": "GROUP_CHAT_UNLISTED"}
-    plan = Plan("repair", str(address), (group_entry(path, name),), commit=0, notes=notes)
-    try:
-        return _done(apply_alone(lambda: (plan, {}), means).operation, located, means)
-    except Cancelled:
-        raise
-    except ForkloreError as error:
-        means.progress.note(f"{located.where}: {error.message}")
-        return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import forklore
-from forklore.disk.access import (
+from forklore.access.keys import (
     EXTENSION,
     PAIRING,
     forget_access,

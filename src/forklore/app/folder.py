@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from forklore.app.means import Means
-from forklore.app.repairs import RepairOffered, Repairs
-from forklore.app.settings import read_settings
+from forklore.app.context import Context
+from forklore.app.repair import RepairOffered, Repairs
 from forklore.disk.lock import workspace_lock
-from forklore.disk.operation_folder import Unfinished
-from forklore.disk.operation_log import Unread
 from forklore.disk.places import ALLOW
+from forklore.disk.settings import read_settings
 from forklore.disk.system import real_path
+from forklore.disk.transaction.folder import Unfinished
 from forklore.errors import (
     BadRequest,
     FileInUse,
@@ -27,6 +26,7 @@ from forklore.errors import (
     OperationForeign,
     PathOutside,
 )
+from forklore.log.operations import Unread
 from forklore.model.finding import Finding, Located, Severity
 from forklore.model.stored import SETTINGS, STAGING
 
@@ -169,12 +169,12 @@ _BY_CODE = {(each.of, each.code): each for each in FOLDER_FINDINGS}
 # --- finding ------------------------------------------------------------------------------------------------------
 
 
-def folder_findings(means: Means) -> Iterator[Located]:
-    """Yield every finding about the folder itself."""
-    yield from map(_unfinished, means.transactions.unfinished())
-    yield from log_findings(means.transactions.log.unread())
-    yield from _settings(means)
-    yield from _links(means)
+def folder_findings(context: Context, unread: Sequence[Unread] | None = None) -> Iterator[Located]:
+    """Yield every finding about the folder itself; *unread* are the files of the log that are known to be none."""
+    yield from map(_unfinished, context.transactions.unfinished())
+    yield from log_findings(context.transactions.log.unread() if unread is None else unread)
+    yield from _settings(context)
+    yield from _links(context)
 
 
 def _unfinished(operation: Unfinished) -> Located:
@@ -193,16 +193,16 @@ def log_findings(unread: Sequence[Unread]) -> Iterator[Located]:
         yield _BY_CODE[_LOG, file.fault.code].at(file.path, file.fault.message)
 
 
-def _settings(means: Means) -> Iterator[Located]:
-    fault = read_settings(means.workspace.places).fault
+def _settings(context: Context) -> Iterator[Located]:
+    fault = read_settings(context.workspace.places).fault
     if fault is not None:
         yield _BY_CODE[_SETTINGS, fault.code].at(SETTINGS, fault.message)
 
 
-def _links(means: Means) -> Iterator[Located]:
+def _links(context: Context) -> Iterator[Located]:
     """Yield the links that lead out of the workspace and are not followed."""
-    for path, is_folder in means.workspace.links_outside():
-        leads_to = real_path(means.workspace.root / path)
+    for path, is_folder in context.workspace.links_outside():
+        leads_to = real_path(context.workspace.root / path)
         finding = _BY_CODE[_FOLDER_LINK if is_folder else _FILE_LINK, LinkOutside.code]
         yield finding.at(path, f"It leads to {leads_to!r}.")
 
@@ -215,7 +215,7 @@ def unread_file(error: FileInUse | FileOnlineOnly, path: str) -> Located:
 # --- repairing ----------------------------------------------------------------------------------------------------
 
 
-def find_in_folder(where: str, code: str, means: Means) -> Located | None:
+def find_in_folder(where: str, code: str, context: Context) -> Located | None:
     """Return the finding about the folder that is meant: by its path, or by the id of its operation.
 
     Whatever is wrong with an unfinished operation, it can be asked for as one that is not ours.
@@ -223,17 +223,17 @@ def find_in_folder(where: str, code: str, means: Means) -> Located | None:
     if code not in {each.code for each in FOLDER_FINDINGS}:
         return None
     paths = (where, f"{STAGING}/{where}")
-    found = [each for each in folder_findings(means) if each.path in paths]
+    found = [each for each in folder_findings(context) if each.path in paths]
     fits = [each for each in found if each.finding.code == code]
     if not fits and code == OperationForeign.code:
         fits = [each for each in found if each.finding.code != _OURS and (each.path or "").startswith(f"{STAGING}/")]
     return fits[0] if fits else None
 
 
-def repair_folder(located: Located, means: Means, *, repair: str | None = None) -> Repairs:
+def repair_folder(located: Located, context: Context, *, repair: str | None = None) -> Repairs:
     """Return what could be done about a finding of the folder; with *repair*, do it."""
     finding, where = located.finding, located.path or ""
-    plan = _plan_of(where, means)
+    plan = _plan_of(where, context)
     offered = tuple(
         RepairOffered(name, FOLDER_REPAIRS[name], plan if name == "finish" else ()) for name in finding.repairs
     )
@@ -248,26 +248,26 @@ def repair_folder(located: Located, means: Means, *, repair: str | None = None) 
         raise BadRequest(f"{repair!r} is no repair of {finding.code} here; there are: {shown}.")
     name, operation = where.rpartition("/")[2], None
     if repair == ALLOW:
-        means.workspace.places.allow(where)
+        context.workspace.places.allow(where)
     else:
-        _settle(name, repair, means)
-        operation = name if any(each.id == name for each in means.transactions.log) else None
+        _settle(name, repair, context)
+        operation = name if any(each.id == name for each in context.transactions.log) else None
     return Repairs(where, finding, offered, repair, operation)
 
 
-def _plan_of(where: str, means: Means) -> tuple[tuple[str, str], ...]:
+def _plan_of(where: str, context: Context) -> tuple[tuple[str, str], ...]:
     """Return what an unfinished operation is about to do with which files."""
-    operations = (operation for operation in means.transactions.unfinished() if operation.path == where)
+    operations = (operation for operation in context.transactions.unfinished() if operation.path == where)
     journal = next((operation.journal for operation in operations), None)
     return tuple((change["do"], change["path"]) for change in journal["changes"]) if journal else ()
 
 
-def _settle(name: str, repair: str, means: Means) -> None:
-    with workspace_lock(means.workspace.root, what="operation"):
+def _settle(name: str, repair: str, context: Context) -> None:
+    with workspace_lock(context.workspace.root, what="operation"):
         match repair:
             case "discard":
-                means.transactions.discard(name)
+                context.transactions.discard(name)
             case "recover":
-                means.transactions.recover()
+                context.transactions.recover()
             case _:
-                means.progress.note(means.transactions.finish_foreign(name))
+                context.progress.note(context.transactions.finish_foreign(name))

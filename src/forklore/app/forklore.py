@@ -5,91 +5,48 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from forklore.app.applying import apply_alone
-from forklore.app.forking import ForkRequest, check_fork, dry_run, fork
-from forklore.app.means import Means, Outside
+from forklore.app.context import Context, Outside
+from forklore.app.fork import ForkRequest, check_fork, dry_run, fork
 from forklore.app.progress import Progress, Silent
-from forklore.app.reading import Reading, reading
-from forklore.app.results import (
-    DryRun,
-    ForkMade,
-    LeftToPage,
-    LogShown,
-    QueueShown,
-    SceneShown,
-    Status,
-    Stories,
-    TimelineShown,
-    Undone,
-)
-from forklore.app.settings import Settings, read_settings
-from forklore.channels.checkpoint_map import STATE_KEY
-from forklore.channels.queue import QueuedOperation, QueueUnreadable, read_queue
-from forklore.channels.running_recap import read_running_recap
-from forklore.channels.scenes import scene_breaks
 from forklore.checks.requirements import Policy
-from forklore.checks.scenes import missing_at_scene
+from forklore.checks.settings import Settings
 from forklore.disk.disk import Disk
-from forklore.disk.files import OpenFile
 from forklore.disk.lock import workspace_lock
-from forklore.disk.operation_log import Unread
-from forklore.disk.scan import scan_stories
-from forklore.disk.transaction import Transactions
-from forklore.disk.workspace import ChatAmbiguous, ChatNotFound, ChatUnreadable, Workspace
-from forklore.errors import BadRequest, ForkloreError, Kind, LinkOutside
-from forklore.formats.chat_jsonl import ChatDamaged
-from forklore.log.operations import Operation, undone_ids
+from forklore.disk.settings import read_settings
+from forklore.disk.transaction.recovery import Transactions
+from forklore.disk.workspace import Workspace
+from forklore.errors import BadRequest, ForkloreError
+from forklore.log.operations import Operation
 from forklore.model.finding import Report
-from forklore.model.plan import EditFile, Plan
-from forklore.model.timeline import Story, Timeline
-from forklore.planning.cancelling import cancellation
-from forklore.planning.undo import UndoRefused
+from forklore.model.timeline import Story
 
 if TYPE_CHECKING:
+    from forklore.app.applying import DryRun
     from forklore.app.contamination import Contamination
-    from forklore.app.deciding import SettingsShown
+    from forklore.app.delete import Cleanup, Deleted
     from forklore.app.doctor import Examined
     from forklore.app.extension import Extension
-    from forklore.app.isolating import Isolated
-    from forklore.app.isolating_all import IsolatedAll
-    from forklore.app.opening import Verified
-    from forklore.app.repairs import Repairs
-    from forklore.app.results_life import Cleanup, Deleted, Restored, TrashShown
+    from forklore.app.fork import ForkMade
+    from forklore.app.isolate import Isolated
+    from forklore.app.isolate_all import IsolatedAll
+    from forklore.app.log import LogShown
+    from forklore.app.queue import QueueShown
+    from forklore.app.repair import Repairs
+    from forklore.app.settings import SettingsShown
+    from forklore.app.show import Status, Stories, TimelineShown
+    from forklore.app.trash import Restored, TrashShown
+    from forklore.app.undo import Undone
+    from forklore.app.verify import Verified
     from forklore.app.views import Views
 
 
-class OperationNotFound(ForkloreError):
-    """There is no such operation in the log."""
+class Result(Protocol):
+    """What a use case returns."""
 
-    code = "OPERATION_NOT_FOUND"
-    kind = Kind.NOT_FOUND
-    action = "Run `forklore log` to see the operations."
-
-
-class LorebookMissing(ForkloreError):
-    """The chat names a lorebook that is not there."""
-
-    code = "LOREBOOK_MISSING"
-    kind = Kind.NOT_FOUND
-    action = "Put the lorebook back, or attach another one to the chat in SillyTavern."
-
-
-class LorebookDamaged(ForkloreError):
-    """The chat's lorebook cannot be read."""
-
-    code = "LOREBOOK_UNREADABLE"
-    kind = Kind.DAMAGED
-    action = "Restore the lorebook from a backup."
-
-
-class QueueDamaged(ForkloreError):
-    """The operation queue cannot be read."""
-
-    code = "QUEUE_UNREADABLE"
-    kind = Kind.DAMAGED
-    action = "Let ST-Auto-Recap write its queue anew."
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON shape of the result."""
 
 
 class Forklore:
@@ -112,7 +69,7 @@ class Forklore:
         self._workspace = Workspace(root, exact_addresses=exact_addresses, state=outside.state)
         self._transactions = Transactions(self._workspace, outside.state, disk, outside.cache)
         self._is_policy_given = policy is not None
-        self._means = Means(
+        self._context = Context(
             workspace=self._workspace,
             transactions=self._transactions,
             settings=settings,
@@ -126,90 +83,44 @@ class Forklore:
 
     def stories(self) -> Stories:
         """Return every story of the workspace."""
-        return Stories(self._stories())
+        from forklore.app.show import stories
+
+        return stories(self._context)
 
     def tree(self, chat: str | None = None) -> Story:
         """Return one story: the one *chat* belongs to, or the only one."""
-        stories = self._stories()
-        if chat is None:
-            if len(stories) == 1:
-                return stories[0]
-            if not stories:
-                raise ChatNotFound("There are no stories yet.", action="Write a chat in SillyTavern first.")
-            raise ChatAmbiguous(
-                f"There are {len(stories)} stories:",
-                action="Name a chat of the story to draw.",
-                choices=[story.main for story in stories],
-            )
-        return self._story_of(str(self._workspace.resolve(chat)), stories)
+        from forklore.app.show import tree
+
+        return tree(chat, self._context)
 
     def show(self, chat: str) -> TimelineShown:
         """Return one timeline in detail: its place, its lorebook, its recap versions and its scene breaks."""
-        address = self._workspace.resolve(chat)
-        with reading(self._workspace, address) as read:
-            read.needs_header()
-            running = read_running_recap(read.parent.metadata)
-            text = read.parent.chat
-            try:
-                scenes = tuple(
-                    SceneShown(scene.message, scene.name, missing_at_scene(scene, running))
-                    for scene in scene_breaks(text, upto=text.message_count - 1)
-                )
-            except ChatDamaged as error:
-                raise ChatUnreadable(f"{str(address)!r} is damaged. {error}") from error
-            book = read.parent.book
-        story = self._story_of(str(address), self._stories())
-        timeline = next(t for t in story.timelines if t.chat == str(address))
-        return TimelineShown(
-            **{name: getattr(timeline, name) for name in Timeline._fields},
-            entries=len(book.outline) if book else None,
-            running_current=running.current_version if running.current is not None else None,
-            running_versions=tuple(
-                {key: version.get(key) for key in ("version", "scene_count", "new_scene_index", "timestamp")}
-                for version in running.versions
-            ),
-            scenes=scenes,
-            children=tuple(t.chat for t in story.timelines if t.parent == str(address)),
-        )
+        from forklore.app.show import show
+
+        return show(self._workspace.resolve(chat), self._context)
 
     def check(self, chat: str, *, at: int | None = None) -> Report:
         """Return what stands in the way of a fork, all of it at once."""
-        return check_fork(ForkRequest("checkpoint", self._workspace.resolve(chat), at), self._means)
+        return check_fork(ForkRequest("checkpoint", self._workspace.resolve(chat), at), self._context)
 
     def verify(self, chat: str) -> Verified:
         """Compare a timeline with its record and with the rest of its story."""
-        from forklore.app.opening import verify
+        from forklore.app.verify import verify
 
-        return verify(self._workspace.resolve(chat), self._means)
+        return verify(self._workspace.resolve(chat), self._context)
 
     def status(self, chat: str) -> Status:
         """Return the diagnostic object of a timeline: what was recorded, and whether it is still so."""
-        address = self._workspace.resolve(chat)
-        with reading(self._workspace, address, with_book=False) as read:
-            read.needs_header()
-            metadata = read.parent.metadata
-        stored = metadata.get(STATE_KEY)
-        record = stored if isinstance(stored, dict) else None
-        main_chat = metadata.get("main_chat")
-        running = read_running_recap(metadata)
-        current = running.current_version if running.current is not None else None
-        return Status(
-            is_checkpoint=bool(main_chat) or record is not None,
-            main_chat=main_chat if isinstance(main_chat, str) else None,
-            current_chat=address.name,
-            checkpoint_state=record,
-            current_lorebook=read.book_name,
-            lorebook_match=_has_recorded_book(record, read) if record else None,
-            running_recap_current_version=current,
-            running_recap_version_match=record.get("running_recap_version") == current if record else None,
-        )
+        from forklore.app.show import status
+
+        return status(self._workspace.resolve(chat), self._context)
 
     @property
     def view(self) -> Views:
         """What only a page needs: the overview, the drawing of a story, windows of a chat."""
         from forklore.app.views import Views
 
-        return Views(self._means)
+        return Views(self._context)
 
     # --- forking --------------------------------------------------------------------------------------------------
 
@@ -236,7 +147,7 @@ class Forklore:
             show_last_scene=show_last_scene,
             leave_parent=leave_parent,
         )
-        return fork(request, self._means)
+        return fork(request, self._context)
 
     def branch(
         self,
@@ -261,7 +172,7 @@ class Forklore:
             show_last_scene=show_last_scene,
             leave_parent=leave_parent,
         )
-        return fork(request, self._means)
+        return fork(request, self._context)
 
     def plan(
         self,
@@ -284,7 +195,7 @@ class Forklore:
             show_last_scene=show_last_scene,
             leave_parent=leave_parent,
         )
-        return dry_run(request, self._means)
+        return dry_run(request, self._context)
 
     # --- mending --------------------------------------------------------------------------------------------------
 
@@ -293,142 +204,118 @@ class Forklore:
 
         *book* tells what a missing lorebook is called now, where somebody knows that it was renamed.
         """
-        from forklore.app.around import Around
         from forklore.app.folder import find_in_folder, repair_folder
-        from forklore.app.repairing import offer_repairs
-        from forklore.app.repairing import repair as make_repair
+        from forklore.app.repair import offer_repairs
+        from forklore.app.repair import repair as make_repair
 
-        located = find_in_folder(chat, code, self._means)
+        located = find_in_folder(chat, code, self._context)
         if located is not None:
-            return repair_folder(located, self._means, repair=repair)
+            return repair_folder(located, self._context, repair=repair)
         address = self._workspace.resolve(chat)
         if repair is None:
-            return offer_repairs(address, code, self._means, Around(self._means, book=book))
-        return make_repair(address, code, repair, self._means, book=book)
+            return offer_repairs(address, code, self._context, book=book)
+        return make_repair(address, code, repair, self._context, book=book)
 
     def doctor(self, *, fix: bool = False) -> Examined:
         """Examine the whole workspace; with *fix*, mend what can be mended without losing anything."""
         from forklore.app.doctor import doctor
 
-        return doctor(self._means, fix=fix)
+        return doctor(self._context, fix=fix)
 
     # --- deleting -------------------------------------------------------------------------------------------------
 
     def delete(self, chat: str, *, yes: bool = False) -> Deleted:
         """Move a timeline to the trash; raises ``ChatHasForks`` when it has forks, unless *yes*."""
-        from forklore.app import deleting
+        from forklore.app import delete as deleting
 
-        return deleting.delete(self._workspace.resolve(chat), self._means, yes=yes)
+        return deleting.delete(self._workspace.resolve(chat), self._context, yes=yes)
 
     def cleanup(self, *, apply: bool = False, books: Collection[str] | None = None) -> Cleanup:
         """Return the clones that nobody names and the map entries of vanished chats, after removing them if *apply*.
 
         With *books* it is about these lorebooks alone: whoever was shown a list agrees to that list.
         """
-        from forklore.app import deleting
+        from forklore.app import delete as deleting
 
-        return deleting.cleanup(self._means, apply=apply, books=books)
+        return deleting.cleanup(self._context, apply=apply, books=books)
 
     def trash(self) -> TrashShown:
         """Return what is in the trash."""
         from forklore.app import trash as trashing
 
-        return trashing.trash(self._means)
+        return trashing.trash(self._context)
 
     def restore(self, item: str) -> Restored:
         """Put one item of the trash back; raises ``NameTaken`` when something stands in its place."""
         from forklore.app import trash as trashing
 
-        return trashing.restore(item, self._means)
+        return trashing.restore(item, self._context)
 
     def empty_trash(self, older_than: float) -> TrashShown:
         """Delete for good what has been in the trash for *older_than* days, and return what that was."""
         from forklore.app import trash as trashing
 
-        return trashing.empty_trash(older_than, self._means)
+        return trashing.empty_trash(older_than, self._context)
 
     # --- isolating ------------------------------------------------------------------------------------------------
 
     def isolate(self, chat: str, *, share: bool = False) -> Isolated:
         """Give a fork that SillyTavern made a lorebook of its own; with *share*, declare its book shared on purpose."""
-        from forklore.app.isolating import isolate
-        from forklore.app.isolating import share as share_book
+        from forklore.app.isolate import isolate
+        from forklore.app.isolate import share as share_book
 
         address = self._workspace.resolve(chat)
-        return share_book(address, self._means) if share else isolate(address, self._means)
+        return share_book(address, self._context) if share else isolate(address, self._context)
 
     def plan_isolation(self, chat: str, *, share: bool = False) -> DryRun:
         """Return the plan of an isolation and change nothing."""
-        from forklore.app.isolating import dry_run as dry_run_isolation
+        from forklore.app.isolate import dry_run as dry_run_isolation
 
-        return dry_run_isolation(self._workspace.resolve(chat), self._means, share=share)
+        return dry_run_isolation(self._workspace.resolve(chat), self._context, share=share)
 
     def isolate_all(self, chat: str | None = None) -> IsolatedAll:
         """Give every timeline that shares a lorebook one of its own: in the story of *chat*, or in all stories."""
-        from forklore.app.isolating_all import isolate_all
+        from forklore.app.isolate_all import isolate_all
 
-        return isolate_all(self._story_meant(chat), self._means)
+        return isolate_all(self._story_meant(chat), self._context)
 
     def plan_isolations(self, chat: str | None = None) -> IsolatedAll:
         """Return what ``isolate_all`` would do for each timeline, and change nothing."""
-        from forklore.app.isolating_all import foresee_all
+        from forklore.app.isolate_all import foresee_all
 
-        return foresee_all(self._story_meant(chat), self._means)
+        return foresee_all(self._story_meant(chat), self._context)
 
     def _story_meant(self, chat: str | None) -> Story | None:
         return None if chat is None else self.tree(chat)
 
-    def contamination(self, chat: str) -> Contamination:
-        """Return whose messages can have produced each entry of the timeline's lorebook; nothing is changed."""
+    def contamination(self, chat: str, *, start: int = 0, count: int | None = None) -> Contamination:
+        """Return whose messages can have produced each entry of the timeline's lorebook; nothing is changed.
+
+        Of the entries it is *count* from *start* on, at most 200, or all without a *count*.
+        """
         from forklore.app.contamination import contamination
 
-        return contamination(self._workspace.resolve(chat), self._means)
+        return contamination(self._workspace.resolve(chat), self._context, start=start, count=count)
 
     def is_shared_on_purpose(self, book: str) -> bool:
         """Whether the user said that several timelines are meant to share this lorebook."""
-        from forklore.app.sharing import is_shared_on_purpose
-
-        return is_shared_on_purpose(book, self._means)
+        return self._context.is_shared_on_purpose(book)
 
     # --- the queue ------------------------------------------------------------------------------------------------
 
     def queue(self, chat: str, *, cancel: Sequence[str] = ()) -> QueueShown:
         """Return the operation queue of a timeline, after cancelling the operations *cancel*."""
-        address = self._workspace.resolve(chat)
-        if not cancel:
-            with reading(self._workspace, address) as read:
-                return self._queue(read, None)
-        with reading(self._workspace, address) as read:
-            self._cancellation(read, frozenset(cancel))  # what makes no sense is refused before anything is locked
+        from forklore.app.queue import queue
 
-        def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
-            with reading(self._workspace, address) as read:
-                return self._cancellation(read, frozenset(cancel)), {}
-
-        operation = apply_alone(make_plan, self._means).operation
-        with reading(self._workspace, address) as read:
-            return self._queue(read, operation.id)
-
-    def _queue(self, read: Reading, operation: str | None) -> QueueShown:
-        return QueueShown(str(read.address), read.book_name, _operations(read), operation)
-
-    def _cancellation(self, read: Reading, ids: frozenset[str]) -> Plan:
-        known = {operation.operation_id for operation in _operations(read)}
-        if missing := ids - known:
-            raise BadRequest(f"The queue has no operation {', '.join(sorted(missing))}.")
-        book, path = read.parent.book, read.book_path
-        if book is None or path is None:
-            raise BadRequest("The chat has no lorebook, so it has no queue.")
-        edit = cancellation(book, path, ids)
-        return Plan("cancel", str(read.address), (edit,), 0, unchanged=((path, read.files[path].fingerprint),))
+        return queue(self._workspace.resolve(chat), self._context, cancel=cancel)
 
     # --- the settings ---------------------------------------------------------------------------------------------
 
     def settings(self) -> SettingsShown:
         """Return what the user decided for the workspace, and what there is to decide."""
-        from forklore.app.deciding import show_settings
+        from forklore.app.settings import show_settings
 
-        return show_settings(self._means)
+        return show_settings(self._context)
 
     def change_settings(
         self,
@@ -439,32 +326,28 @@ class Forklore:
         shared_books: Sequence[str] | None = None,
     ) -> SettingsShown:
         """Decide otherwise: what is not given stays, and None for a name or an effect makes it the usual one."""
-        from forklore.app.deciding import SettingsChange, change_settings
+        from forklore.app.settings import SettingsChange, change_settings
 
         change = SettingsChange(policy, names, requirements, shared_books)
-        shown = change_settings(change, self._means)
-        self._heed_settings()
+        shown = change_settings(change, self._context)
+        self._use_current_settings()
         return shown
 
-    def _heed_settings(self) -> None:
+    def _use_current_settings(self) -> None:
         """Go on with the settings as they are now; a policy that was asked for on opening stays."""
         settings = read_settings(self._workspace.places)
         chosen = settings.policy
         if self._is_policy_given:
-            chosen = replace(chosen, strict=self._means.policy.strict)
-        self._means = replace(self._means, settings=settings, policy=chosen)
+            chosen = replace(chosen, strict=self._context.policy.strict)
+        self._context = replace(self._context, settings=settings, policy=chosen)
 
     # --- the log --------------------------------------------------------------------------------------------------
 
     def log(self, *, request: str | None = None) -> LogShown:
         """Return every operation, newest first; with *request*, those that it asked for."""
-        entries = list(self._transactions.log.entries())
-        operations = tuple(entry for entry in entries if isinstance(entry, Operation))
-        shown = tuple(each for each in operations if request in (None, each.turn.request))
-        from forklore.app.folder import log_findings
+        from forklore.app.log import read_log
 
-        findings = log_findings([entry for entry in entries if isinstance(entry, Unread)])
-        return LogShown(shown, undone_ids(operations), tuple(findings))
+        return read_log(self._context, request=request)
 
     def new_operations(self, known: frozenset[str]) -> tuple[frozenset[str], list[Operation]]:
         """Return the ids of all operations, and those operations that are not *known*, the first one first."""
@@ -477,26 +360,11 @@ class Forklore:
         With *leave_parent* what points to a fork stays: SillyTavern's page has the parent open and makes the edits that
         are ``left``.
         """
-        if operation is not None:
-            self._transactions.log.refuse_unread(operation)
-        _to_undo(operation, list(self._transactions.log))  # without such an operation nothing is even locked
-        from forklore.app.undoing import undo_plan
+        from forklore.app.undo import undo
 
-        target: list[Operation] = []
-        left: list[EditFile] = []
-
-        def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
-            operations = list(self._transactions.log)
-            target.append(_to_undo(operation, operations))
-            cache = self._means.cache()
-            plan, beside = undo_plan(target[0], operations, self._workspace, cache, leave_parent=leave_parent)
-            left.extend(beside)
-            return plan, {}
-
-        applied = apply_alone(make_plan, self._means).operation
-        self._heed_settings()
-        to_page = tuple(LeftToPage.of(change, target[0].chat) for change in left)
-        return Undone(target[0].id, applied.id, applied.pending, to_page)
+        undone = undo(operation, self._context, leave_parent=leave_parent)
+        self._use_current_settings()
+        return undone
 
     # --- the extension --------------------------------------------------------------------------------------------
 
@@ -507,7 +375,7 @@ class Forklore:
         actions = {"status": extension.status, "install": extension.install, "uninstall": extension.uninstall}
         if action not in actions:
             raise BadRequest(f"{action!r} is none of install, status, uninstall.")
-        return actions[action](self.root, self._means.state(), now=self._means.now_ms() / 1000)
+        return actions[action](self.root, self._context.state(), now=self._context.now_ms() / 1000)
 
     # --- common ---------------------------------------------------------------------------------------------------
 
@@ -525,56 +393,5 @@ class Forklore:
         """Return the same workspace with another listener for progress."""
         other = object.__new__(Forklore)
         other.__dict__.update(self.__dict__)
-        other._means = replace(self._means, progress=progress)  # a copy of ourselves
+        other._context = replace(self._context, progress=progress)  # a copy of ourselves
         return other
-
-    def _stories(self) -> tuple[Story, ...]:
-        self._workspace.needs_chats()
-        return scan_stories(self._workspace, self._means.cache(), self._means.advance)
-
-    def _story_of(self, address: str, stories: tuple[Story, ...]) -> Story:
-        for story in stories:
-            if any(timeline.chat == address for timeline in story.timelines):
-                return story
-        raise ChatUnreadable(f"{address!r} cannot be read.")
-
-
-def _has_recorded_book(record: Mapping[str, Any], read: Reading) -> bool:
-    return record.get("cloned_lorebook_name") == read.book_name and not read.book_missing
-
-
-def _operations(read: Reading) -> tuple[QueuedOperation, ...]:
-    """Return the timeline's queue; raises an error that names what cannot be read."""
-    read.needs_header()
-    if read.book_missing:
-        raise LorebookMissing(f"The lorebook {read.book_name!r} is missing.")
-    if read.book_outside:
-        raise LinkOutside(f"The lorebook {read.book_name!r} is not read. {read.book_outside}")
-    if read.book_damage:
-        raise LorebookDamaged(f"The lorebook {read.book_name!r} cannot be read. {read.book_damage}")
-    try:
-        return read_queue(read.parent.book)
-    except QueueUnreadable as error:
-        raise QueueDamaged(str(error)) from error
-
-
-def _to_undo(wanted: str | None, operations: list[Operation]) -> Operation:
-    undone = undone_ids(operations)
-    if wanted is None:
-        for operation in operations:
-            if operation.undoes is None and operation.id not in undone:
-                return operation
-        raise OperationNotFound("There is nothing to undo.", action="Nothing was changed.")
-    fits = [operation for operation in operations if operation.id == wanted]
-    fits = fits or [operation for operation in operations if str(operation.turn.number) == wanted]
-    if len(fits) > 1:
-        raise BadRequest(
-            f"There are {len(fits)} operations with the number {wanted}:",
-            action="Give the whole id of the operation.",
-            choices=[operation.id for operation in fits],
-        )
-    if not fits:
-        raise OperationNotFound(f"There is no operation {wanted!r}.")
-    if fits[0].id in undone:
-        raise UndoRefused(f"The operation {wanted!r} is undone already.", action="Nothing was changed.")
-    return fits[0]

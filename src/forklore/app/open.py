@@ -7,13 +7,13 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from forklore.app.context import Outside
 from forklore.app.forklore import Forklore
-from forklore.app.means import Outside
 from forklore.app.progress import Progress
-from forklore.app.settings import read_settings
 from forklore.checks.requirements import Policy
 from forklore.disk.disk import Disk
 from forklore.disk.places import Places
+from forklore.disk.settings import read_settings
 from forklore.disk.state import State
 from forklore.disk.workspace import WorkspaceNotFound, find_workspaces, only_one
 from forklore.errors import BadRequest

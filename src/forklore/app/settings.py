@@ -1,112 +1,154 @@
-"""The workspace's settings: policy, requirements, names."""
+"""What the user decides for a workspace: showing the settings, and changing them as an operation like any other."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from forklore.checks.requirements import REQUIREMENTS, Effect, Policy
-from forklore.disk.files import read_small
-from forklore.disk.places import Places
-from forklore.disk.state import refuse_newer
-from forklore.errors import ForkloreError, FormatNewer, Kind
-from forklore.model.names import NameTemplates
+from forklore.app.applying import apply_alone
+from forklore.app.context import Context
+from forklore.checks.requirements import REQUIREMENTS
+from forklore.checks.settings import SettingsInvalid, settings_of
+from forklore.disk.settings import read_settings, read_stored
+from forklore.errors import BadRequest
+from forklore.model.names import fault_of_template
+from forklore.model.plan import Plan
 from forklore.model.stored import SETTINGS
-
-FORMAT = 1
-
-
-class SettingsInvalid(ForkloreError):
-    """The settings file says something that makes no sense."""
-
-    code = "SETTINGS_INVALID"
-    kind = Kind.INVALID
-    action = "Correct or delete .forklore/settings.json; docs/reference/settings.md lists what it may say."
+from forklore.planning.settings import OBJECTS, differences, plan_settings
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What the user decided for a workspace."""
+class SettingsShown:
+    """The settings of a workspace, with what they can be."""
 
-    policy: Policy = field(default_factory=Policy)
-    names: NameTemplates = field(default_factory=NameTemplates)
-    shared_books: frozenset[str] = frozenset()
-    """Lorebooks that several timelines are meant to share."""
-    fault: FormatNewer | None = None
-    """Why the user's settings are not known; then everything is as usual, but nothing is decided by it."""
+    policy: str
+    names: Mapping[str, str]
+    requirements: Mapping[str, str]
+    """The effects that differ from the policy's, by their codes."""
+    shared_books: tuple[str, ...]
+    books: tuple[str, ...]
+    """Every lorebook there is."""
+    operation: str | None = None
+    """The operation that changed them, None when nothing was changed."""
 
-    def needs_known(self) -> None:
-        """Raise ``FormatNewer`` when a newer Forklore wrote the settings: what they decide is not known here."""
-        if self.fault is not None:
-            raise self.fault
-
-
-def read_settings(places: Places) -> Settings:
-    """Return the settings of a workspace; without a file everything is as usual."""
-    try:
-        return settings_of(read_stored(places))
-    except FormatNewer as error:
-        return Settings(fault=error)
-
-
-def read_stored(places: Places) -> dict[str, Any]:
-    """Return what stands in the file, also what is not known here; raises ``FormatNewer``."""
-    try:
-        stored = json.loads(read_small(places.file(SETTINGS)))
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise SettingsInvalid(f"The settings cannot be read ({error}).") from error
-    if not isinstance(stored, dict):
-        raise SettingsInvalid("The settings are not a JSON object.")
-    refuse_newer(stored, FORMAT, SETTINGS)
-    return stored
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings as ``settings`` shows them."""
+        return {
+            "policy": self.policy,
+            "names": dict(self.names),
+            "requirements": dict(self.requirements),
+            "shared_books": list(self.shared_books),
+            "rows": [
+                {
+                    "code": row.code,
+                    "standard": row.standard.value,
+                    "strict": row.strict.value,
+                    "fixed": row.indispensable,
+                }
+                for row in REQUIREMENTS
+            ],
+            "books": list(self.books),
+            "operation": self.operation,
+        }
 
 
-def settings_of(stored: Mapping[str, Any]) -> Settings:
-    """Return what *stored* settings mean; raises ``SettingsInvalid`` when they make no sense."""
-    return Settings(
-        Policy(_is_strict(stored.get("policy", "standard")), _overrides(stored.get("requirements", {}))),
-        _templates(stored.get("names", {})),
-        _shared_books(stored.get("shared_books", [])),
+def show_settings(context: Context, operation: str | None = None) -> SettingsShown:
+    """Return the settings as the file has them now."""
+    settings = settings_of(_stored(context))
+    return SettingsShown(
+        policy="strict" if settings.policy.strict else "standard",
+        names={"checkpoint": settings.names.checkpoint, "branch": settings.names.branch},
+        requirements={code: effect.value for code, effect in settings.policy.overrides.items()},
+        shared_books=tuple(sorted(settings.shared_books)),
+        books=tuple(context.workspace.books()),
+        operation=operation,
     )
 
 
-def _is_strict(policy: object) -> bool:
-    if policy not in ("standard", "strict"):
-        raise SettingsInvalid(f"policy is {policy!r}; it may be standard or strict.")
-    return policy == "strict"
+@dataclass(frozen=True, slots=True)
+class SettingsChange:
+    """What should be otherwise; None leaves all as it is, and None for a name or an effect makes it the usual one."""
+
+    policy: str | None = None
+    names: Mapping[str, str | None] | None = None
+    requirements: Mapping[str, str | None] | None = None
+    shared_books: Sequence[str] | None = None
+    """All lorebooks that are shared on purpose from now on."""
 
 
-def _overrides(stored: object) -> Mapping[str, Effect]:
-    if not isinstance(stored, dict):
-        raise SettingsInvalid("requirements is not an object of codes.")
-    rows = {requirement.code: requirement for requirement in REQUIREMENTS}
-    effects = {effect.value: effect for effect in Effect}
-    overrides = {}
-    for code, value in stored.items():
-        if code not in rows:
-            raise SettingsInvalid(f"There is no requirement {code!r}.")
-        if not isinstance(value, str) or value not in effects:
-            raise SettingsInvalid(f"{code} is {value!r}; it may be block, warn or ignore.")
-        if rows[code].indispensable and effects[value] is not Effect.BLOCK:
-            raise SettingsInvalid(f"{code} always blocks: without it no isolated fork can be made.")
-        overrides[code] = effects[value]
-    return overrides
+def change_settings(change: SettingsChange, context: Context) -> SettingsShown:
+    """Write what should be otherwise into the settings; what else stands there is not touched."""
+    if not any(differences(_stored(context), _wanted(change, context))):
+        return show_settings(context)  # nothing is locked, and nothing is written
+
+    def make_plan() -> Plan:
+        return plan_settings(_stored(context), _wanted(change, context), is_new=_is_new(context))
+
+    return show_settings(context, apply_alone(make_plan, context).operation.id)
 
 
-def _templates(stored: Any) -> NameTemplates:
-    known = ("checkpoint", "branch")
-    if not isinstance(stored, dict) or not all(isinstance(stored[key], str) for key in stored):
-        raise SettingsInvalid("names is not an object of texts.")
-    if unknown := set(stored) - set(known):
-        raise SettingsInvalid(f"There are no names for {', '.join(sorted(unknown))}.")
-    return NameTemplates(**stored)
+def _wanted(change: SettingsChange, context: Context) -> dict[str, Any]:
+    """Return the settings as they should be; raises ``BadRequest`` for what they cannot be."""
+    stored = _stored(context)
+    settings_of(stored)  # what is wrong already is not the fault of the change
+    wanted = dict(stored)
+    if change.policy is not None:
+        wanted["policy"] = change.policy
+    for key in OBJECTS:
+        given = getattr(change, key)
+        if given is not None:
+            wanted[key] = _merged(key, stored.get(key, {}), given)
+    if change.shared_books is not None:
+        wanted["shared_books"] = _shared(stored.get("shared_books", []), change.shared_books, context)
+    try:
+        settings_of(wanted)
+    except SettingsInvalid as error:
+        raise BadRequest(error.message) from error
+    for template in (change.names or {}).values():  # of those that are new: what was stored is made to fit
+        if template is not None and (fault := fault_of_template(template)):
+            raise BadRequest(fault, action="Use {parent} and {n}, and text that can be the name of a file.")
+    return wanted
 
 
-def _shared_books(stored: object) -> frozenset[str]:
-    if not isinstance(stored, list) or not all(isinstance(name, str) for name in stored):
-        raise SettingsInvalid("shared_books is not a list of names.")
-    return frozenset(stored)
+def _merged(key: str, stored: Mapping[str, Any], given: object) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise BadRequest(f"{key} is no object.")
+    merged = {**stored, **given}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def _shared(stored: list[str], given: object, context: Context) -> list[str]:
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(book, str) for book in given):
+        raise BadRequest("shared_books is no list of names.")
+    for book in sorted(set(given) - set(stored)):
+        if not context.workspace.exists(context.workspace.book_path(book)):
+            raise BadRequest(f"There is no lorebook {book!r}.", action="Give the name of a lorebook as it is.")
+    return [*(book for book in stored if book in given), *dict.fromkeys(book for book in given if book not in stored)]
+
+
+# --- sharing on purpose -------------------------------------------------------------------------------------------
+
+
+def share_on_purpose(book: str, chat: str, context: Context) -> str:
+    """Note that a lorebook is shared on purpose; return the operation, which can be undone like any other."""
+    return apply_alone(lambda: share_plan(book, chat, context), context).operation.id
+
+
+def share_plan(book: str, chat: str, context: Context) -> Plan:
+    """Return the plan that notes a lorebook as shared on purpose."""
+    read_settings(context.workspace.places).needs_known()
+    stored = _stored(context)
+    wanted = {**stored, "shared_books": [*stored.get("shared_books", []), book]}
+    return plan_settings(stored, wanted, is_new=_is_new(context), kind="share", chat=chat)
+
+
+# --- the file -----------------------------------------------------------------------------------------------------
+
+
+def _stored(context: Context) -> dict[str, Any]:
+    return read_stored(context.workspace.places)
+
+
+def _is_new(context: Context) -> bool:
+    return not context.workspace.exists(SETTINGS)

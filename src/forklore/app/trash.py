@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from forklore.app.applying import apply_alone
-from forklore.app.deleting import seconds_of
-from forklore.app.means import Means
-from forklore.app.results_life import Restored, TrashItem, TrashShown
-from forklore.app.undoing import edits_that_fit, in_trash, seen_in_trash
+from forklore.app.context import Context
+from forklore.app.delete import seconds_of
+from forklore.app.undo import edits_that_fit, in_trash, seen_in_trash
 from forklore.disk.failures import refusal_of
-from forklore.disk.files import OpenFile
 from forklore.disk.lock import workspace_lock
-from forklore.disk.publishing import NameTaken
-from forklore.disk.scan import scan_chats
 from forklore.disk.system import is_link
+from forklore.disk.transaction.publishing import NameTaken
 from forklore.disk.workspace import Workspace
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.log.operations import Operation
@@ -33,6 +32,48 @@ _DAY = 24 * 60 * 60
 _POINTS_TO_A_CHAT = ("link", "group entry")
 
 
+@dataclass(frozen=True, slots=True)
+class TrashItem:
+    """A file in the trash; what did not come from an operation of the log has neither path nor operation."""
+
+    item: str
+    path: str | None
+    when: str
+    size: int
+    operation: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the item as ``trash`` shows it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class TrashShown:
+    """What is in the trash, newest first, or what was in it until it was deleted for good."""
+
+    items: tuple[TrashItem, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the trash as the contract shows it."""
+        return {"items": [item.to_json() for item in self.items]}
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A file that came back from the trash."""
+
+    item: str
+    path: str
+    operation: str
+    also: tuple[str, ...] = ()
+    """What came back with it: a chat is never without its lorebook."""
+    pending: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the restored file as the contract shows it."""
+        return {"item": self.item, "path": self.path, "operation": self.operation, "pending": list(self.pending)}
+
+
 class ItemNotFound(ForkloreError):
     """There is no such item in the trash."""
 
@@ -44,16 +85,16 @@ class ItemNotFound(ForkloreError):
 # --- looking ------------------------------------------------------------------------------------------------------
 
 
-def trash(means: Means) -> TrashShown:
+def trash(context: Context) -> TrashShown:
     """Return what is in the trash, newest first."""
     known = {
         change["item"]: (operation, change["path"])
-        for operation in means.transactions.log
+        for operation in context.transactions.log
         for change in operation.changes
         if change["do"] == "trash"
     }
-    root, items = Path(means.workspace.places.folder(TRASH)), []
-    running = {operation.id for operation in means.transactions.unfinished()}
+    root, items = Path(context.workspace.places.folder(TRASH)), []
+    running = {operation.id for operation in context.transactions.unfinished()}
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not is_link(Path(folder, name))]  # also of the kind that Windows has
         for path in (Path(folder, name) for name in names):
@@ -82,9 +123,9 @@ def _timestamp(seconds: float) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _resolve(wanted: str, means: Means) -> TrashItem:
+def _resolve(wanted: str, context: Context) -> TrashItem:
     """Return the item that *wanted* means: its id, or a part that only one item has."""
-    items = trash(means).items
+    items = trash(context).items
     found = [each for each in items if each.item == wanted]
     found = found or [each for each in items if wanted.casefold() in f"{each.item}\n{each.path or ''}".casefold()]
     if not found:
@@ -96,7 +137,7 @@ def _resolve(wanted: str, means: Means) -> TrashItem:
             choices=[each.item for each in found],
         )
     if found[0].path is None:
-        means.transactions.log.refuse_unread(found[0].item.partition("/")[0])
+        context.transactions.log.refuse_unread(found[0].item.partition("/")[0])
         raise ItemNotFound(
             f"Where {found[0].item!r} came from is not known.", action=f"Copy it by hand out of {TRASH}."
         )
@@ -106,19 +147,18 @@ def _resolve(wanted: str, means: Means) -> TrashItem:
 # --- putting back -------------------------------------------------------------------------------------------------
 
 
-def restore(wanted: str, means: Means) -> Restored:
+def restore(wanted: str, context: Context) -> Restored:
     """Put one item back; a chat brings along its lorebook and what pointed to it. Raises ``NameTaken``."""
-    _refuse_if_taken(_resolve(wanted, means), means.workspace)  # before anything is locked
     made: list[tuple[TrashItem, Plan]] = []
 
-    def make_plan() -> tuple[Plan, dict[str, OpenFile]]:
-        item = _resolve(wanted, means)
-        _refuse_if_taken(item, means.workspace)
-        made.append((item, _restore_plan(item, means)))
-        return made[-1][1], {}
+    def make_plan() -> Plan:
+        item = _resolve(wanted, context)
+        _refuse_if_taken(item, context.workspace)
+        made[:] = [(item, _restore_plan(item, context))]
+        return made[0][1]
 
-    applied = apply_alone(make_plan, means)
-    item, plan = made[-1]
+    applied = apply_alone(make_plan, context)
+    item, plan = made[0]
     also = (change.path for change in plan.changes if isinstance(change, RestoreFile) and change.path != item.path)
     return Restored(item.item, item.path or "", applied.operation.id, tuple(also), applied.pending)
 
@@ -130,8 +170,9 @@ def _refuse_if_taken(item: TrashItem, workspace: Workspace) -> None:
         )
 
 
-def _restore_plan(item: TrashItem, means: Means) -> Plan:
-    workspace, log = means.workspace, list(means.transactions.log)
+def _restore_plan(item: TrashItem, context: Context) -> Plan:
+    workspace, index = context.workspace, context.index()
+    log = list(index.operations)
     operation = next(each for each in log if each.id == item.operation)
     change = next(each for each in operation.changes if each.get("item") == item.item)
     files = [_restored(change)]
@@ -141,7 +182,7 @@ def _restore_plan(item: TrashItem, means: Means) -> Plan:
     book, identity = seen_in_trash(item.item, address.name, workspace)
     if book:
         files += _latest_in_trash(workspace.book_path(book), log, workspace)
-    children = children_of(address.folder, address.name, identity, scan_chats(workspace, means.cache()))
+    children = children_of(address.folder, address.name, identity, index.chats)
     return plan_restore(str(address), files, list(_what_pointed_to_it(operation, address, workspace)), children)
 
 
@@ -191,23 +232,23 @@ def _what_pointed_to_it(operation: Operation, address: ChatAddress, workspace: W
 # --- deleting for good --------------------------------------------------------------------------------------------
 
 
-def items_older_than(days: float, means: Means) -> tuple[TrashItem, ...]:
+def items_older_than(days: float, context: Context) -> tuple[TrashItem, ...]:
     """Return what has been in the trash for at least *days* days."""
     if days < 0:
         raise BadRequest(f"{days:g} is not a number of days.")
-    latest = means.now_ms() / 1000 - days * _DAY
-    found = ((item, seconds_of(item.when)) for item in trash(means).items)
+    latest = context.now_ms() / 1000 - days * _DAY
+    found = ((item, seconds_of(item.when)) for item in trash(context).items)
     return tuple(item for item, when in found if when is not None and when <= latest)
 
 
-def empty_trash(older_than: float, means: Means) -> TrashShown:
+def empty_trash(older_than: float, context: Context) -> TrashShown:
     """Delete for good what has been in the trash for *older_than* days; what it belonged to cannot be undone then."""
-    if not items_older_than(older_than, means):
+    if not items_older_than(older_than, context):
         return TrashShown(())
-    root, disk = Path(means.workspace.places.folder(TRASH)), means.transactions.disk
-    with workspace_lock(means.workspace.root, what="operation"):
-        means.transactions.recover()  # what an interrupted operation has trashed may have to come back
-        items = items_older_than(older_than, means)
+    root, disk = Path(context.workspace.places.folder(TRASH)), context.transactions.disk
+    with workspace_lock(context.workspace.root, what="operation"):
+        context.transactions.recover()  # what an interrupted operation has trashed may have to come back
+        items = items_older_than(older_than, context)
         try:
             for item in items:
                 disk.remove(root / item.item)

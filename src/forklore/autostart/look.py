@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from forklore.access.running import Running
 from forklore.autostart.kept import Kept
-from forklore.disk.serving import Running
 from forklore.model.finding import Finding, Severity
 
 

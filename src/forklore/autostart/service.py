@@ -12,6 +12,9 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from forklore.access.keys import forget_access, sessions_of
+from forklore.access.logins import forget_logins, offer_login
+from forklore.access.running import Running, find_running, forget_running
 from forklore.autostart.commands import Commands, SystemRefused
 from forklore.autostart.kept import (
     Kept,
@@ -28,10 +31,7 @@ from forklore.autostart.results import Service, ServiceForeign, ServiceNotInstal
 from forklore.autostart.start import WRITTEN_BY, Start
 from forklore.autostart.systems import SYSTEMS, System
 from forklore.autostart.wanted import Wanted, command_of, environment_of, program_of
-from forklore.disk.access import forget_access, sessions_of
 from forklore.disk.disk import write_whole
-from forklore.disk.logins import forget_logins, offer_login
-from forklore.disk.serving import Running, find_running, forget_running
 from forklore.disk.state import State, make_private
 from forklore.errors import BadRequest
 from forklore.version import VERSION

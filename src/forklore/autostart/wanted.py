@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from forklore.disk.access import is_ours
+from forklore.access.keys import is_ours
 from forklore.web.addresses import is_loopback
 
 _ENVIRONMENT = ("FORKLORE_STATE", "FORKLORE_CACHE", "PYTHONPATH")

@@ -19,7 +19,8 @@ from forklore.channels import (
     scenes,
     timed_effects,
 )
-from forklore.channels.cut import Channel, Cut, ForkPoint, Parent
+from forklore.channels.cut import Channel, Cut, ForkPoint
+from forklore.gathered.timeline import TimelineState
 
 CHANNELS: tuple[Channel, ...] = (
     scenes.CHANNEL,
@@ -37,7 +38,9 @@ CHANNELS: tuple[Channel, ...] = (
 _LOOKED_AFTER = frozenset().union(*(channel.keys for channel in CHANNELS))
 
 
-def cut_channels(parent: Parent, point: ForkPoint, channels: tuple[Channel, ...] = CHANNELS) -> Mapping[str, Cut]:
+def cut_channels(
+    parent: TimelineState, point: ForkPoint, channels: tuple[Channel, ...] = CHANNELS
+) -> Mapping[str, Cut]:
     """Make every channel of *parent* fit the fork; what no channel knows is carried and, in the past, named."""
     cuts: dict[str, Cut] = {}
     for channel in channels:
@@ -47,4 +50,4 @@ def cut_channels(parent: Parent, point: ForkPoint, channels: tuple[Channel, ...]
     return cuts
 
 
-__all__ = ["CHANNELS", "Channel", "Cut", "ForkPoint", "Parent", "cut_channels"]
+__all__ = ["CHANNELS", "Channel", "Cut", "ForkPoint", "cut_channels"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
 from forklore.formats.chat_facts import MAP_KEY
+from forklore.formats.record import RECORD_KEY
+from forklore.gathered.timeline import TimelineState
 from forklore.model.plan import Drop, Edit, JsonPath
 
 _SPACE = "auto_recap"
-STATE_KEY = "auto_recap_checkpoint_state"
 MAP_PATH: JsonPath = (_SPACE, MAP_KEY)
 
 
@@ -22,7 +23,7 @@ def read_map(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     return held if isinstance(held, dict) else {}
 
 
-def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
+def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
     """Leave the map with the parent: it lists the parent's forks, not this one's."""
     space = parent.metadata.get(_SPACE)
     if not isinstance(space, dict):
@@ -34,4 +35,4 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
     return Cut(edits=edits, carried=carried)
 
 
-CHANNEL = Channel("checkpoint_map", frozenset({_SPACE, STATE_KEY}), _cut)
+CHANNEL = Channel("checkpoint_map", frozenset({_SPACE, RECORD_KEY}), _cut)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
+from forklore.gathered.timeline import TimelineState
 from forklore.model.finding import Finding, Severity
 from forklore.model.plan import Drop
 
 _SPACE, _KEY = "auto_recap", "combined_recap"
 
 
-def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
+def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
     del earlier
     recap = read_combined_recap(parent.metadata)
     if recap is None:

@@ -6,12 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from forklore.formats.chat_jsonl import Chat
-from forklore.formats.json_edit import item_texts
-from forklore.formats.json_text import to_text
-from forklore.formats.lorebook_json import Lorebook
+from forklore.gathered.timeline import TimelineState
 from forklore.model.finding import Finding
-from forklore.model.plan import HEADER, Edit, JsonPath
+from forklore.model.plan import Edit
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +32,6 @@ class ForkPoint:
     program_version: str
 
 
-@dataclass(frozen=True)
-class Parent:
-    """The timeline a fork is made from, as it was read."""
-
-    chat: Chat
-    book: Lorebook | None
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The parent's ``chat_metadata``."""
-        return self.chat.metadata
-
-    def item_texts(self, path: JsonPath) -> list[str]:
-        """Return the items of an array in the metadata as they are written."""
-        return item_texts(to_text(self.chat.line_bytes(HEADER)), ("chat_metadata", *path))
-
-
 @dataclass(frozen=True, slots=True)
 class Cut:
     """One channel, made to fit the fork."""
@@ -71,11 +51,6 @@ class Cut:
     record: Mapping[str, Any] = field(default_factory=dict)
     """What the fork's state record says about this channel."""
 
-    @property
-    def written(self) -> tuple[object, ...]:
-        """What the fork's files show of this cut."""
-        return self.edits, self.carried, self.left_out, self.record
-
 
 Earlier = Mapping[str, Cut]
 """The cuts of the channels that stand before this one in the table."""
@@ -88,4 +63,4 @@ class Channel:
     name: str
     keys: frozenset[str]
     """The top-level ``chat_metadata`` keys this channel looks after."""
-    cut: Callable[[Parent, ForkPoint, Earlier], Cut]
+    cut: Callable[[TimelineState, ForkPoint, Earlier], Cut]

@@ -6,17 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
 from forklore.channels.queue import emptied
-from forklore.channels.scenes import Scene, snapshot_before
+from forklore.channels.scenes import Scene
+from forklore.channels.survey import Survey
 from forklore.formats.json_edit import apply_edits
 from forklore.formats.json_text import encode, to_bytes, to_text
-from forklore.formats.lorebook_json import QUEUE_COMMENT, Lorebook, Outline, parse_lorebook, retitled
+from forklore.formats.lorebook_json import (
+    QUEUE_COMMENT,
+    Lorebook,
+    Outline,
+    comment_of,
+    known_as,
+    parse_lorebook,
+    retitled,
+)
+from forklore.gathered.timeline import TimelineState
 from forklore.model.plan import Drop, Edit, Put
 
 _KEY = "world_info"
 _NOT_OF_THE_ENTRY = {"world", "strategy", "keysecondary"}  # snapshots add the first two and always empty the third
-_UNNAMED = "(unnamed)"
+_WHOLE_BOOKS = {"originalData"}  # the book as it was imported, or as a card has it: all entries once more
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +41,7 @@ class BookCut:
     scene: Scene | None = None
 
 
-def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
+def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
     del earlier
     cut = book_at(parent, point.derived_upto, clone=point.clone_name, is_head=point.is_head)
     if cut.source == "none":
@@ -42,17 +52,29 @@ def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
             edits=(Drop((_KEY,)),) if named else (),
             left_out=(_KEY,) if named and not point.is_head else (),
         )
-    return Cut(cut, edits=(Put((_KEY,), encode(point.clone_name)),))
+    carried, left_out = file_keys(parent.book, cut)
+    return Cut(cut, edits=(Put((_KEY,), encode(point.clone_name)),), carried=carried, left_out=left_out)
 
 
-def book_at(parent: Parent, upto: int, *, clone: str | None, is_head: bool) -> BookCut:
+def file_keys(book: Lorebook | None, cut: BookCut) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what of a book beside its entries comes from the present into one that does not, and what is left out."""
+    if book is None or cut.source != "scene-snapshot":
+        return (), ()
+    others = [key for key in book.content if key not in ("entries", "name")]
+    left_out = tuple(f"lorebook.{key}" for key in others if key in _WHOLE_BOOKS)
+    return tuple(f"lorebook.{key}" for key in others if key not in _WHOLE_BOOKS), left_out
+
+
+def book_at(
+    parent: TimelineState, upto: int, *, clone: str | None, is_head: bool, survey: Survey | None = None
+) -> BookCut:
     """Return the book as a fork has it that takes the messages 0…*upto* along; *clone* is its name there."""
     book = parent.book
     if book is None or clone is None:
         return BookCut("none")
     if is_head:
         return _whole(book, clone, "live")
-    if scene := snapshot_before(parent.chat, upto):
+    if scene := (survey or Survey(parent.chat)).snapshot_before(upto):
         data = _compose(book, scene, clone)
         return BookCut("scene-snapshot", parse_lorebook(clone, data).outline, data, scene)
     return _whole(with_idle_queue(book), clone, "present")
@@ -102,7 +124,7 @@ def with_idle_queue(book: Lorebook) -> Lorebook:
 
 def _compose(book: Lorebook, scene: Scene, clone: str) -> bytes:
     """Return the book as it was after *scene*: its entries from the snapshot, all else from the live book."""
-    twins = live_entries(book)
+    twins = book.live_entries
     entries: dict[str, Any] = {}
     for old in scene.snapshot:
         key, live = twins.get(known_as(old), (None, None))
@@ -116,32 +138,11 @@ def compose(book: Lorebook, entries: Mapping[str, Any], clone: str) -> bytes:
     for queue in book.outline.queue_entries:
         live = book.entries[queue.key]
         ordered[free_key(ordered, queue.key)] = {**live, "content": emptied(str(live.get("content") or ""))}
-    whole = {**book.content, "entries": ordered}
+    whole = {key: value for key, value in book.content.items() if key not in _WHOLE_BOOKS} | {"entries": ordered}
     if "name" in whole:
         whole["name"] = clone
     # Laid out as SillyTavern writes a book.
     return to_bytes(encode(whole, indent=4))
-
-
-def live_entries(book: Lorebook) -> dict[tuple[Any, str], tuple[str, Mapping[str, Any]]]:
-    """Return the entries but the queue, each with its key in the file, by UID and comment."""
-    return {
-        known_as(entry): (key, entry)
-        for key, entry in book.entries.items()
-        if isinstance(entry, dict) and entry.get("comment") != QUEUE_COMMENT
-    }
-
-
-def known_as(entry: Mapping[str, Any]) -> tuple[Any, str]:
-    """Return what tells an entry from others: its UID, whatever stands there, and its comment."""
-    uid = entry.get("uid")
-    return encode(uid) if isinstance(uid, list | dict) else uid, comment_of(entry)
-
-
-def comment_of(entry: Mapping[str, Any]) -> str:
-    """Return the comment of an entry; snapshots write ``(unnamed)`` for an empty one."""
-    comment = entry.get("comment")
-    return comment if isinstance(comment, str) and comment != _UNNAMED else ""
 
 
 def as_it_was(old: Mapping[str, Any], live: Mapping[str, Any] | None) -> dict[str, Any]:

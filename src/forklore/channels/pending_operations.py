@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
+from forklore.gathered.timeline import TimelineState
 from forklore.model.plan import Drop
 
 _KEY = "autoLorebooks"
 
 
-def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
+def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
     del earlier
     space = parent.metadata.get(_KEY)
     if point.is_head or space is None:

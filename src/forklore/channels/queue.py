@@ -9,6 +9,7 @@ from typing import Any
 from forklore.formats.json_edit import apply_edits
 from forklore.formats.json_text import NotJson, encode, parse_object
 from forklore.formats.lorebook_json import Lorebook
+from forklore.gathered.timeline import TimelineState
 from forklore.model.plan import Put
 
 BUSY = ("pending", "in_progress", "retrying")
@@ -110,6 +111,15 @@ def _message(operation: Mapping[str, Any]) -> int | None:
 
 def _object(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def stale_operations(timeline: TimelineState) -> list[QueuedOperation]:
+    """Return the waiting operations that work on messages which this timeline does not have."""
+    try:
+        operations = read_queue(timeline.book)
+    except QueueUnreadable:
+        return []
+    return [each for each in operations if each.is_busy and each.message is not None and each.message > timeline.last]
 
 
 def emptied(content: str) -> str:

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from operator import eq
 from typing import Any
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
 from forklore.formats.json_text import encode
 from forklore.formats.lorebook_json import REGISTRY_PREFIX, EntryOutline, Outline
+from forklore.gathered.timeline import TimelineState
 from forklore.model.plan import Edit, Put
 
 _KEY = "auto_lorebooks"
 _KNOWN = {"lorebookName", "attachedAt", "registry"}
 _UID = re.compile(r"^uid\s*[=:]\s*(\d+)$", re.IGNORECASE)
+_LONGEST_UID = 400  # digits: more than any number that JavaScript can hold
 _NONE = "—"
 
 
@@ -65,7 +67,7 @@ def _parse_line(kind: str, line: str) -> RegistryLine | None:
     fields: dict[str, str] = {}
     for part in line[1:].split("|"):
         if match := _UID.match(part.strip()):
-            uid = int(match[1])
+            uid = int(match[1][:_LONGEST_UID])  # a longer one names no entry, whatever its end
         else:
             key, _, value = part.partition(":")
             value = value.strip()
@@ -143,7 +145,7 @@ def _line(item: RegistryLine, name: str) -> str:
     return f"- UID={item.uid} | name: {name} | aliases: {aliases} | synopsis: {item.synopsis or _NONE}"
 
 
-def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
+def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
     cache = parent.metadata.get(_KEY)
     if not isinstance(cache, dict):
         return Cut(carried=(_KEY,) if cache is not None and not point.is_head else ())

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
 from forklore.formats.json_text import encode
+from forklore.gathered.timeline import TimelineState
 from forklore.model.plan import Put
 
 KEY = "auto_recap_running_scene_recaps"
@@ -56,12 +57,12 @@ def is_inside(version: object, upto: int) -> bool:
     return isinstance(index, int) and index <= upto
 
 
-def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
+def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
     del earlier
     return cut_versions(parent, point, lambda version: is_inside(version, point.derived_upto))
 
 
-def cut_versions(parent: Parent, point: ForkPoint, belongs: Callable[[object], bool]) -> Cut:
+def cut_versions(parent: TimelineState, point: ForkPoint, belongs: Callable[[object], bool]) -> Cut:
     """Give the running recap the fork's name and, in the past, only the versions that belong there."""
     stored = parent.metadata.get(KEY)
     recap = read_running_recap(parent.metadata)
@@ -75,7 +76,7 @@ def cut_versions(parent: Parent, point: ForkPoint, belongs: Callable[[object], b
     return Cut(value=recap, edits=tuple(edits), carried=carried, record=_record(recap))
 
 
-def own_versions(parent: Parent, name: str, last: int) -> tuple[Put, ...]:
+def own_versions(parent: TimelineState, name: str, last: int) -> tuple[Put, ...]:
     """Return the edits that let the chat *name* own its running recap, without what lies beyond its *last* message."""
     recap = read_running_recap(parent.metadata)
     versions = parent.metadata[KEY]["versions"]
@@ -90,7 +91,7 @@ def is_beyond(version: object, last: int) -> bool:
 
 
 def _kept_versions(
-    parent: Parent, versions: list[Any], belongs: Callable[[object], bool], current: int | None
+    parent: TimelineState, versions: list[Any], belongs: Callable[[object], bool], current: int | None
 ) -> tuple[RunningRecap, list[Put]]:
     """Return the running recap with only the versions that belong there, and the edits that make it so."""
     texts = parent.item_texts((KEY, "versions"))

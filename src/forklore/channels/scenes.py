@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_text import NotJson, parse
+from forklore.gathered.timeline import TimelineState
 
 _MESSAGE_KEYS = ("auto_recap_memory", "auto_summarize_memory", "auto_recap")
 _KEY_NEEDLE = b'"auto_'  # all of them begin so: one search for all
 _LOOKED_THROUGH = 8 << 20
 _LOOKED_BACK = 1 << 20
 _SCENE_BREAK = b'"scene_break"'
+_VERSIONS = b'"scene_recap_metadata"'
 MID_FLIGHT = b'"stage1_lorebook_metadata"'
 """What stands in a message while its recap is being made."""
 
@@ -89,11 +90,22 @@ class Scene:
     @property
     def snapshot_taken(self) -> float | None:
         """When the snapshot was taken, in milliseconds."""
-        for key in ("combined_at", "timestamp"):
-            taken = self.version.get(key)
-            if isinstance(taken, int | float) and not isinstance(taken, bool):
-                return taken
-        return None
+        return _time_of(self.version)
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """When each version of the recap was made, as far as it says so."""
+        versions = self.data.get("scene_recap_metadata")
+        known = versions.values() if isinstance(versions, dict) else ()
+        return tuple(time for each in known if isinstance(each, dict) and (time := _time_of(each)) is not None)
+
+
+def _time_of(version: Mapping[str, Any]) -> float | None:
+    for key in ("combined_at", "timestamp"):
+        time = version.get(key)
+        if isinstance(time, int | float) and not isinstance(time, bool):
+            return time
+    return None
 
 
 def scene_at(chat: Chat, message: int) -> Scene:
@@ -121,33 +133,26 @@ def last_scene_break(chat: Chat, *, upto: int) -> Scene | None:
     return None
 
 
-class _Looked(NamedTuple):
-    """What was found up to a message; where one cannot be read, nobody looked beyond it."""
-
-    upto: int = -1
-    found: tuple[int, ...] = ()
-    damage: tuple[int, str] | None = None
-
-
-def mid_flight(chat: Chat, *, upto: int) -> list[int]:
-    """Return the messages whose recap pipeline has begun and not ended; each message is looked at once."""
-    looked: _Looked = chat.answers.get("mid flight", _Looked())
-    if upto > looked.upto and looked.damage is None:
-        looked = chat.answers["mid flight"] = _look_on(chat, looked, upto)
-    if looked.damage is not None and looked.damage[0] <= upto:
-        raise ChatDamaged(looked.damage[1])
-    return [number for number in looked.found if number <= upto]
+def names_recaps(metadata: Mapping[str, Any]) -> bool:
+    """Whether a chat's metadata has data of ST-Auto-Recap; keys that Forklore writes do not count."""
+    space = metadata.get("auto_recap")
+    others = set(space) - {"checkpoint_lorebook_map"} if isinstance(space, dict) else set()
+    return bool(others) or any(metadata.get(key) for key in _RECAP_KEYS)
 
 
-def _look_on(chat: Chat, looked: _Looked, upto: int) -> _Looked:
-    found = list(looked.found)
-    for number in chat.messages_with(MID_FLIGHT, since=looked.upto + 1, upto=upto):
+_RECAP_KEYS = ("auto_recap_running_scene_recaps", "auto_lorebooks", "autoLorebooks", "auto_lorebooks_processed_recaps")
+
+
+def unfinished_recaps(chat: Chat) -> list[tuple[int, str]]:
+    """Return the messages whose recap pipeline has begun and not ended, and those that cannot be read, with why."""
+    found: list[tuple[int, str]] = []
+    for number in chat.messages_with(MID_FLIGHT, upto=chat.message_count - 1):
         try:
             if recap_data(chat.message(number)).get("stage1_lorebook_metadata"):
-                found.append(number)
+                found.append((number, ""))
         except ChatDamaged as error:
-            return _Looked(number, tuple(found), (number, str(error)))
-    return _Looked(upto, tuple(found))
+            found.append((number, str(error)))
+    return found
 
 
 def has_recap_messages(chat: Chat) -> bool:
@@ -155,37 +160,37 @@ def has_recap_messages(chat: Chat) -> bool:
 
     It marks every message it has worked through, so in a very long chat the later part tells.
     """
-    if "has recap messages" not in chat.answers:
-        since, last = chat.first_of_last(_LOOKED_THROUGH), chat.message_count - 1
-        candidates = chat.messages_with(_KEY_NEEDLE, upto=last, since=since)
-        chat.answers["has recap messages"] = any(recap_data(chat.message(number)) for number in candidates)
-    answer: bool = chat.answers["has recap messages"]
-    return answer
+    since, last = chat.first_of_last(_LOOKED_THROUGH), chat.message_count - 1
+    return any(recap_data(chat.message(number)) for number in chat.messages_with(_KEY_NEEDLE, upto=last, since=since))
 
 
-def snapshot_before(chat: Chat, upto: int) -> Scene | None:
-    """Return the last visible scene break at or before *upto* whose lorebook snapshot can be trusted.
+def trusted_snapshots(chat: Chat) -> list[int]:
+    """Return the messages that close a visible scene whose snapshot of the lorebook cannot hold the future."""
+    return trusted_among(_scenes_with_versions(chat))
 
-    A snapshot taken later than that of a later scene may hold the future (its scene was worked over again) and is
-    passed over.
+
+def trusted_among(scenes: Iterable[Scene], *, earliest_later: float | None = None) -> list[int]:
+    """Return the messages of those *scenes* whose snapshot was taken no later than any version of a later scene.
+
+    So one whose scene was worked over again is passed over, and one without a time. Versions count that are not the
+    current one, and so do scenes that are hidden or left no snapshot. *earliest_later* is when the first version was
+    made of the scenes that follow elsewhere.
     """
-    if "trusted snapshots" not in chat.answers:
-        chat.answers["trusted snapshots"] = _trusted_snapshots(chat)
-    numbers: list[int] = chat.answers["trusted snapshots"]
-    place = bisect_right(numbers, upto)
-    return scene_at(chat, numbers[place - 1]) if place else None
-
-
-def _trusted_snapshots(chat: Chat) -> list[int]:
     trusted: list[int] = []
-    earliest_later: float | None = None
-    for scene in reversed([s for s in scene_breaks(chat, upto=chat.message_count - 1) if s.snapshot]):
+    for scene in sorted(scenes, key=lambda each: each.message, reverse=True):
         taken = scene.snapshot_taken
-        if taken is None or earliest_later is None or taken <= earliest_later:
+        in_time = taken is not None and (earliest_later is None or taken <= earliest_later)
+        if in_time and scene.is_break and scene.snapshot:
             trusted.append(scene.message)
-        if taken is not None and (earliest_later is None or taken < earliest_later):
-            earliest_later = taken
+        times = [*scene.times, *([earliest_later] if earliest_later is not None else [])]
+        earliest_later = min(times, default=None)
     return trusted[::-1]
+
+
+def _scenes_with_versions(chat: Chat) -> Iterator[Scene]:
+    """Yield every scene that was ever worked on, be it hidden by now."""
+    for number in chat.messages_with(_SCENE_BREAK, _VERSIONS, upto=chat.message_count - 1):
+        yield scene_at(chat, number)
 
 
 def scene_start(chat: Chat, at: int) -> int:
@@ -198,7 +203,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
+def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
     del earlier
     scene = scene_at(parent.chat, point.at) if point.derived_upto == point.at else Scene(point.at, {})
     return Cut(

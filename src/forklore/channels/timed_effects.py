@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint, Parent
+from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
 from forklore.channels.lorebook import BookCut
 from forklore.formats.json_text import encode, parse_object
 from forklore.formats.lorebook_json import Lorebook
+from forklore.gathered.timeline import TimelineState
 from forklore.model.javascript import entry_hash
 from forklore.model.plan import Drop, Edit, Put
 
 _KEY = "timedWorldInfo"
 
 
-def _cut(parent: Parent, point: ForkPoint, earlier: Earlier) -> Cut:
+def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
     stored = parent.metadata.get(_KEY)
     groups = stored if isinstance(stored, dict) else {}
     understood = stored is None or (
@@ -59,7 +60,7 @@ def _is_of(book: Lorebook, key: str) -> bool:
     return uid != key and uid.isdecimal()
 
 
-def _lasts(effect: Any, parent: Parent, point: ForkPoint) -> bool:
+def _lasts(effect: Any, parent: TimelineState, point: ForkPoint) -> bool:
     """Whether the effect was there at the fork point.
 
     Effects count the messages that the model saw. In the past that count can be compared with a message number only

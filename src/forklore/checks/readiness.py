@@ -10,9 +10,11 @@ from typing import Any
 from forklore.channels.cut import Cut
 from forklore.channels.lorebook import BookCut, book_at
 from forklore.channels.running_recap import RunningRecap, read_running_recap, upto
-from forklore.channels.scenes import Scene, recap_data, snapshot_before
-from forklore.checks.requirements import REQUIREMENTS, Policy, Requirement, Subject, unmet
+from forklore.channels.scenes import Scene, recap_data
+from forklore.channels.survey import Survey
+from forklore.checks.requirements import REQUIREMENTS, ForkAttempt, Policy, Requirement, unmet
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
+from forklore.gathered.timeline import TimelineState
 
 
 def asks_book(policy: Policy) -> bool:
@@ -31,17 +33,17 @@ class Readiness:
     that a fork would need for a snapshot or to warn, is found by ``check``.
     """
 
-    def __init__(self, subject: Subject, policy: Policy) -> None:
-        """Look at the chat of *subject*, whose own message and cuts do not count."""
-        self._subject = replace(subject, at=None, cuts={})
+    def __init__(self, timeline: TimelineState, policy: Policy, survey: Survey | None = None) -> None:
+        """Look at the chat of *timeline*; *survey* is what is known of it already."""
+        self._survey = survey or Survey(timeline.chat)
+        self._attempt = ForkAttempt(timeline, "checkpoint", None, damage=timeline.damage, survey=self._survey)
         rows = _blocking(policy)
         self._rows = tuple(row for row in rows if not row.everywhere)
         self._order = [row.code for row in rows]
-        self._everywhere = unmet(self._subject, (row for row in rows if row.everywhere))
+        self._everywhere = unmet(self._attempt, (row for row in rows if row.everywhere))
         self._asks_book = asks_book(policy)
         self._books: dict[int, BookCut] = {}
-        whole = None if self._subject.damage or subject.parent is None else read_running_recap(subject.parent.metadata)
-        self._running = whole or RunningRecap()
+        self._running = read_running_recap(timeline.metadata)
         indexes = (version.get("new_scene_index") for version in self._running.versions)
         self._ends = sorted({index for index in indexes if isinstance(index, int)})
         self._versions: dict[int, RunningRecap] = {}
@@ -51,14 +53,14 @@ class Readiness:
         codes = {*self._everywhere, *unmet(self._at(number, message), self._rows)}
         return tuple(code for code in self._order if code in codes)
 
-    def _at(self, number: int, message: Mapping[str, Any] | None) -> Subject:
-        chat, subject = self._subject.chat, replace(self._subject, at=number)
-        if chat is None or subject.damage or not chat.has(number):
-            return subject
+    def _at(self, number: int, message: Mapping[str, Any] | None) -> ForkAttempt:
+        chat, attempt = self._attempt.chat, replace(self._attempt, at=number)
+        if attempt.damage or not chat.has(number):
+            return attempt
         try:
-            return replace(subject, cuts=self._cuts(chat, number, chat.message(number) if message is None else message))
+            return replace(attempt, cuts=self._cuts(chat, number, chat.message(number) if message is None else message))
         except ChatDamaged as error:
-            return replace(subject, damage=str(error))
+            return replace(attempt, damage=str(error))
 
     def _cuts(self, chat: Chat, number: int, message: Mapping[str, Any]) -> dict[str, Cut]:
         return {
@@ -76,13 +78,14 @@ class Readiness:
 
     def _book(self, chat: Chat, number: int) -> BookCut:
         """Return the book as cut; between two snapshots it is the same everywhere."""
-        parent, is_head = self._subject.parent, number == chat.last
-        if parent is None or parent.book is None:
+        timeline, is_head = self._attempt.timeline, number == chat.last
+        if timeline.book is None:
             return BookCut("none")
-        scene = None if is_head else snapshot_before(chat, number)
+        scene = None if is_head else self._survey.snapshot_before(number)
         which = number if is_head else -1 if scene is None else scene.message
         if which not in self._books:
-            self._books[which] = book_at(parent, number, clone=parent.book.name, is_head=is_head)
+            clone = timeline.book.name
+            self._books[which] = book_at(timeline, number, clone=clone, is_head=is_head, survey=self._survey)
         return self._books[which]
 
 

@@ -8,47 +8,45 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
 
-from forklore.channels.cut import Cut, Parent
+from forklore.channels.cut import Cut
 from forklore.channels.lorebook import BookCut
 from forklore.channels.queue import QueuedOperation, QueueUnreadable, read_queue
 from forklore.channels.registry import broken_lines
 from forklore.channels.running_recap import RunningRecap
-from forklore.channels.scenes import MID_FLIGHT, Scene, has_recap_messages, mid_flight
+from forklore.channels.scenes import Scene, names_recaps
+from forklore.channels.survey import Survey
 from forklore.formats.chat_facts import checkpoint_of
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
+from forklore.gathered.timeline import MISSING, OUTSIDE, UNREADABLE, TimelineState
 from forklore.model.finding import Finding, Report, ReportState, Severity
 
 
 @dataclass(frozen=True)
-class Subject:
-    """A fork somebody wants to make, as far as it could be read."""
+class ForkAttempt:
+    """A fork somebody wants to make of a timeline, as far as it could be cut."""
 
-    address: str
+    timeline: TimelineState
     kind: str
     at: int | None
-    parent: Parent | None
     cuts: Mapping[str, Cut] = field(default_factory=dict)
     """Every channel, cut at the message; empty when the message or the chat is not there to be cut."""
     damage: str = ""
-    """Why the chat cannot be read."""
-    book_name: str | None = None
-    book_missing: bool = False
-    book_damage: str = ""
-    book_outside: str = ""
-    """Why the lorebook is not read: a link leads out of the workspace."""
-    also_active: tuple[str, ...] = ()
-    """Where else the chat's book is active, in words."""
+    """Why the chat, or a line that the fork needs, cannot be read."""
     shows_last_scene: bool = False
     """The fork will unhide the messages of its last scene."""
-    has_chat: Callable[[str], bool] = lambda _: False
-    """Whether there is a chat of that name beside the parent."""
+    survey: Survey | None = None
+    """What is known of the whole chat; who asks about many of its messages hands it over."""
 
     @property
-    def chat(self) -> Chat | None:
-        """The parent's chat."""
-        return self.parent.chat if self.parent else None
+    def whole(self) -> Survey:
+        """What looking through the whole chat tells."""
+        return self.survey or Survey(self.chat)
+
+    @property
+    def chat(self) -> Chat:
+        """The chat it is made from."""
+        return self.timeline.chat
 
     @property
     def scene(self) -> Scene | None:
@@ -67,56 +65,42 @@ class Subject:
 
     def queue(self) -> tuple[QueuedOperation, ...]:
         """Return the live queue: work in the present changes the book that a fork is made from."""
-        return read_queue(self.parent.book if self.parent else None)
+        return read_queue(self.timeline.book)
 
     def uses_recaps(self) -> bool:
         """Whether the chat has data of ST-Auto-Recap; keys that Forklore writes do not count."""
-        if self.parent is None or self.damage:
+        if self.damage:
             return False
-        book = self.parent.book
-        if _names_recaps(self.parent.metadata) or (self.scene and self.scene.data):
+        book = self.timeline.book
+        if names_recaps(self.timeline.metadata) or (self.scene and self.scene.data):
             return True
         if book and (book.outline.queue_entries or book.outline.registry_entries):
             return True
-        return has_recap_messages(self.parent.chat)
+        return self.whole.has_recaps
 
-
-def seek_while_counting(chat: Chat) -> None:
-    """Have what requirements look for in every message found already while the lines of *chat* are counted."""
-    if _names_recaps(chat.metadata):
-        chat.sought.add(MID_FLIGHT)
-
-
-def _names_recaps(metadata: Mapping[str, Any]) -> bool:
-    space = metadata.get("auto_recap")
-    others = set(space) - {"checkpoint_lorebook_map"} if isinstance(space, dict) else set()
-    return bool(others) or any(metadata.get(key) for key in _RECAP_KEYS)
-
-
-_RECAP_KEYS = ("auto_recap_running_scene_recaps", "auto_lorebooks", "autoLorebooks", "auto_lorebooks_processed_recaps")
 
 Found = Iterator[tuple[str, str, str]]
 """What a requirement yields when it does not hold: message, action, details."""
 
 
-def _message_exists(subject: Subject) -> Found:
-    chat = subject.chat
-    if chat is None or subject.damage:
+def _message_exists(attempt: ForkAttempt) -> Found:
+    chat = attempt.chat
+    if attempt.damage:
         return
-    if subject.at is None:
+    if attempt.at is None:
         yield "Message not found", "Write a message first", "The chat has no messages yet."
-    elif not chat.has(subject.at):
+    elif not chat.has(attempt.at):
         last = f"The last one is {chat.last}." if chat.last is not None else "The chat has no messages yet."
-        yield f"Message not found: there is no message {subject.at}", "Choose a message of the chat", last
+        yield f"Message not found: there is no message {attempt.at}", "Choose a message of the chat", last
 
 
-def is_of_older_sillytavern(address: str, chat: Chat | None) -> bool:
+def is_of_older_sillytavern(timeline: TimelineState) -> bool:
     """Whether this is a group chat of SillyTavern 1.13 or so: without a header, its metadata in the group's file."""
-    return address.startswith("group:") and chat is not None and chat.begins_with_message
+    return timeline.address.is_group and timeline.chat.begins_with_message
 
 
-def _group_chat_has_a_header(subject: Subject) -> Found:
-    if is_of_older_sillytavern(subject.address, subject.chat):
+def _group_chat_has_a_header(attempt: ForkAttempt) -> Found:
+    if is_of_older_sillytavern(attempt.timeline):
         yield (
             "This group chat is in the format of an older SillyTavern",
             "Update SillyTavern: a newer one brings it into a format that can be forked, by itself",
@@ -124,13 +108,13 @@ def _group_chat_has_a_header(subject: Subject) -> Found:
         )
 
 
-def _chat_is_whole(subject: Subject) -> Found:
-    if is_of_older_sillytavern(subject.address, subject.chat):
+def _chat_is_whole(attempt: ForkAttempt) -> Found:
+    if is_of_older_sillytavern(attempt.timeline):
         return
-    if subject.damage:
-        yield "The chat file is damaged", _MEND_CHAT, subject.damage
-    elif subject.chat and subject.chat.lines.odd_lines:
-        odd = subject.chat.lines.odd_lines
+    if attempt.damage:
+        yield "The chat file is damaged", _MEND_CHAT, attempt.damage
+    elif attempt.chat.lines.odd_lines:
+        odd = attempt.chat.lines.odd_lines
         lines = ", ".join(str(line + 1) for line in odd[:10]) + (" …" if len(odd) > 10 else "")
         yield "The chat file is damaged", _MEND_CHAT, f"Not messages: line {lines}."
 
@@ -138,9 +122,9 @@ def _chat_is_whole(subject: Subject) -> Found:
 _MEND_CHAT = "Restore the chat from SillyTavern's backups, or mend the line; opening it there would drop the line"
 
 
-def _queue_is_idle(subject: Subject) -> Found:
+def _queue_is_idle(attempt: ForkAttempt) -> Found:
     try:
-        busy = [operation for operation in subject.queue() if operation.is_busy]
+        busy = [operation for operation in attempt.queue() if operation.is_busy]
     except QueueUnreadable:
         return
     if busy:
@@ -151,47 +135,49 @@ def _queue_is_idle(subject: Subject) -> Found:
         ]
         operations = "operation" if len(busy) == 1 else "operations"
         yield (
-            f"Cannot create {subject.kind}: {len(busy)} {operations} in queue. Please wait for queue to finish.",
+            f"Cannot create {attempt.kind}: {len(busy)} {operations} in queue. Please wait for queue to finish.",
             "Wait for all operations to complete",
             f"({', '.join(counts)}): " + "; ".join(str(operation) for operation in busy),
         )
 
 
-def _queue_is_readable(subject: Subject) -> Found:
+def _queue_is_readable(attempt: ForkAttempt) -> Found:
     try:
-        subject.queue()
+        attempt.queue()
     except QueueUnreadable as error:
         yield "The operation queue cannot be read", "Let ST-Auto-Recap write its queue anew, then try again", str(error)
 
 
-def _lorebook_is_there(subject: Subject) -> Found:
-    if subject.book_missing:
+def _lorebook_is_there(attempt: ForkAttempt) -> Found:
+    if attempt.timeline.book_fault == MISSING:
         yield (
-            f"The lorebook {subject.book_name!r} is missing",
+            f"The lorebook {attempt.timeline.book_name!r} is missing",
             "Put the lorebook back, or attach another one to the chat in SillyTavern",
             "The chat names it, but there is no such file, so the fork could not be isolated.",
         )
 
 
-def _lorebook_lies_inside(subject: Subject) -> Found:
-    if subject.book_outside:
-        yield f"The lorebook {subject.book_name!r} is not in the data folder", LINK_ACTION, subject.book_outside
+def _lorebook_lies_inside(attempt: ForkAttempt) -> Found:
+    book = attempt.timeline.lorebook
+    if book and book.fault == OUTSIDE:
+        yield f"The lorebook {book.name!r} is not in the data folder", LINK_ACTION, book.details
 
 
 LINK_ACTION = "Put the file itself there, or allow the linked folder if you made the link: `forklore doctor` tells how"
 
 
-def _lorebook_is_readable(subject: Subject) -> Found:
-    if subject.book_damage:
+def _lorebook_is_readable(attempt: ForkAttempt) -> Found:
+    book = attempt.timeline.lorebook
+    if book and book.fault == UNREADABLE:
         yield (
-            f"The lorebook {subject.book_name!r} cannot be read",
+            f"The lorebook {book.name!r} cannot be read",
             "Restore the lorebook from a backup, then try again",
-            subject.book_damage,
+            book.details,
         )
 
 
-def _is_scene_break(subject: Subject) -> Found:
-    if subject.scene and not subject.scene.is_break:
+def _is_scene_break(attempt: ForkAttempt) -> Found:
+    if attempt.scene and not attempt.scene.is_break:
         yield (
             "Message is not a scene break",
             "Mark this message as a scene break",
@@ -199,13 +185,13 @@ def _is_scene_break(subject: Subject) -> Found:
         )
 
 
-def _scene_has_recap(subject: Subject) -> Found:
-    if subject.scene and not subject.scene.recap:
+def _scene_has_recap(attempt: ForkAttempt) -> Found:
+    if attempt.scene and not attempt.scene.recap:
         yield "Scene has no recap", "Generate scene recap", "Open scene break panel and click Generate"
 
 
-def _lorebook_work_is_done(subject: Subject) -> Found:
-    scene = subject.scene
+def _lorebook_work_is_done(attempt: ForkAttempt) -> Found:
+    scene = attempt.scene
     if scene and scene.is_break and scene.recap and not scene.lorebook_is_done:
         yield (
             "The scene's lorebook work is not finished",
@@ -214,8 +200,8 @@ def _lorebook_work_is_done(subject: Subject) -> Found:
         )
 
 
-def _running_recap_exists(subject: Subject) -> Found:
-    if subject.running and subject.running.current is None:
+def _running_recap_exists(attempt: ForkAttempt) -> Found:
+    if attempt.running and attempt.running.current is None:
         yield (
             "No running scene recap",
             "Generate running scene recap",
@@ -223,12 +209,12 @@ def _running_recap_exists(subject: Subject) -> Found:
         )
 
 
-def _scene_is_in_running_recap(subject: Subject) -> Found:
-    current = subject.running.current if subject.running else None
-    if current is None or subject.at is None:
+def _scene_is_in_running_recap(attempt: ForkAttempt) -> Found:
+    current = attempt.running.current if attempt.running else None
+    if current is None or attempt.at is None:
         return
     ends = current.get("new_scene_index")
-    if isinstance(ends, int) and ends < subject.at:
+    if isinstance(ends, int) and ends < attempt.at:
         yield (
             "The running recap ends before this message",
             "Combine the scene with the running recap",
@@ -236,12 +222,12 @@ def _scene_is_in_running_recap(subject: Subject) -> Found:
         )
 
 
-def _no_recap_in_progress(subject: Subject) -> Found:
-    if subject.chat is None or subject.at is None or not subject.cuts:
+def _no_recap_in_progress(attempt: ForkAttempt) -> Found:
+    if attempt.at is None or not attempt.cuts:
         return
-    unfinished = mid_flight(subject.chat, upto=subject.at)
-    if not unfinished and subject.scene and subject.scene.recap and subject.scene.recap_is_unfinished:
-        unfinished = [subject.at]
+    unfinished = attempt.whole.unfinished_recaps(upto=attempt.at)
+    if not unfinished and attempt.scene and attempt.scene.recap and attempt.scene.recap_is_unfinished:
+        unfinished = [attempt.at]
     if unfinished:
         where = ", ".join(str(number) for number in unfinished[:10])
         yield (
@@ -251,11 +237,11 @@ def _no_recap_in_progress(subject: Subject) -> Found:
         )
 
 
-def _something_is_visible(subject: Subject) -> Found:
-    chat, at = subject.chat, subject.at
-    if chat is None or at is None or not subject.cuts or subject.shows_last_scene:
+def _something_is_visible(attempt: ForkAttempt) -> Found:
+    at = attempt.at
+    if at is None or not attempt.cuts or attempt.shows_last_scene:
         return
-    if not chat.shows_something(upto=at):
+    if not attempt.whole.shows_something(upto=at):
         yield (
             "Every message of the fork is hidden from the model",
             "Make the fork with --show-last-scene",
@@ -263,12 +249,12 @@ def _something_is_visible(subject: Subject) -> Found:
         )
 
 
-def _flag_is_free(subject: Subject) -> Found:
-    chat, at = subject.chat, subject.at
-    if subject.kind != "checkpoint" or chat is None or at is None or not subject.cuts:
+def _flag_is_free(attempt: ForkAttempt) -> Found:
+    chat, at = attempt.chat, attempt.at
+    if attempt.kind != "checkpoint" or at is None or not attempt.cuts:
         return
     earlier = checkpoint_of(chat.message(at))
-    if earlier is not None and subject.has_chat(earlier):
+    if earlier is not None and attempt.timeline.has_beside(earlier):
         yield (
             f"This message points to the checkpoint {earlier!r} already",
             "Nothing is lost: the new checkpoint takes its place at the flag, the earlier one stays in the tree",
@@ -276,26 +262,27 @@ def _flag_is_free(subject: Subject) -> Found:
         )
 
 
-def _lorebook_is_active_once(subject: Subject) -> Found:
-    if subject.also_active:
+def _lorebook_is_active_once(attempt: ForkAttempt) -> Found:
+    book = attempt.timeline.lorebook
+    if book and book.active:
         yield (
-            f"The lorebook {subject.book_name!r} is also active elsewhere",
+            f"The lorebook {book.name!r} is also active elsewhere",
             "Switch it off there, so that only this chat uses it",
-            f"Active {', '.join(subject.also_active)}: the fork would read both that book and its own copy.",
+            f"Active {', '.join(book.active)}: the fork would read both that book and its own copy.",
         )
 
 
-def _lorebook_is_of_that_time(subject: Subject) -> Found:
-    if subject.book and subject.book.source == "present":
+def _lorebook_is_of_that_time(attempt: ForkAttempt) -> Found:
+    if attempt.book and attempt.book.source == "present":
         yield (
             "The lorebook is the one of the present",
             "Look through the fork's lorebook for what has not happened yet",
-            f"No scene snapshot was kept up to message {subject.at}.",
+            f"No scene snapshot was kept up to message {attempt.at}.",
         )
 
 
-def _registries_are_sound(subject: Subject) -> Found:
-    broken = list(broken_lines(subject.book.outline)) if subject.book else []
+def _registries_are_sound(attempt: ForkAttempt) -> Found:
+    broken = list(broken_lines(attempt.book.outline)) if attempt.book else []
     if broken:
         more = f" … and {len(broken) - 10} more." if len(broken) > 10 else ""
         yield (
@@ -305,8 +292,8 @@ def _registries_are_sound(subject: Subject) -> Found:
         )
 
 
-def _a_lorebook_is_attached(subject: Subject) -> Found:
-    if subject.parent and not subject.damage and subject.book_name is None:
+def _a_lorebook_is_attached(attempt: ForkAttempt) -> Found:
+    if not attempt.damage and attempt.timeline.lorebook is None:
         yield "No lorebook attached to current chat", "Attach a lorebook if the story should have one", ""
 
 
@@ -323,7 +310,7 @@ class Requirement:
     """One row of the table: what is asked for, and what follows when it does not hold."""
 
     code: str
-    holds: Callable[[Subject], Found]
+    violations: Callable[[ForkAttempt], Found]
     standard: Effect
     strict: Effect
     recaps_only: bool = False
@@ -383,72 +370,72 @@ class Policy:
         return replace(self, overrides={**self.overrides, code: Effect.IGNORE})
 
 
-def check(subject: Subject, policy: Policy) -> Report:
-    """Hold *subject* against every requirement and report all problems at once."""
+def check(attempt: ForkAttempt, policy: Policy) -> Report:
+    """Hold *attempt* against every requirement and report all problems at once."""
     try:
-        found = _found(subject, policy)
+        found = _found(attempt, policy)
     except ChatDamaged as error:  # only a requirement needed to read that line
-        subject = replace(subject, damage=str(error), cuts={})
-        found = _found(subject, policy)
+        attempt = replace(attempt, damage=str(error), cuts={})
+        found = _found(attempt, policy)
     return Report(
-        subject.address,
-        subject.at,
+        str(attempt.timeline.address),
+        attempt.at,
         tuple(f for f in found if f.severity is Severity.ERROR),
         tuple(f for f in found if f.severity is Severity.WARNING),
-        _state(subject),
+        _state(attempt),
     )
 
 
-def _found(subject: Subject, policy: Policy) -> list[Finding]:
+def _found(attempt: ForkAttempt, policy: Policy) -> list[Finding]:
     found: list[Finding] = []
-    for requirement in _applying(subject, [each for each in REQUIREMENTS if policy.effect(each) is not Effect.IGNORE]):
+    for requirement in _applying(attempt, [each for each in REQUIREMENTS if policy.effect(each) is not Effect.IGNORE]):
         severity = Severity.ERROR if policy.blocks(requirement) else Severity.WARNING
         found.extend(
             Finding(requirement.code, severity, message, action, details)
-            for message, action, details in requirement.holds(subject)
+            for message, action, details in requirement.violations(attempt)
         )
-    found.extend(replace(f, severity=Severity.WARNING) for cut in subject.cuts.values() for f in cut.findings)
+    found.extend(replace(f, severity=Severity.WARNING) for cut in attempt.cuts.values() for f in cut.findings)
     return found
 
 
-def _applying(subject: Subject, rows: Iterable[Requirement]) -> Iterator[Requirement]:
+def _applying(attempt: ForkAttempt, rows: Iterable[Requirement]) -> Iterator[Requirement]:
     """Yield the *rows* that apply to the chat."""
     uses_recaps: bool | None = None
     for requirement in rows:
         if requirement.recaps_only:
             if uses_recaps is None:
-                uses_recaps = subject.uses_recaps()
+                uses_recaps = attempt.uses_recaps()
             if not uses_recaps:
                 continue
         yield requirement
 
 
-def unmet(subject: Subject, rows: Iterable[Requirement]) -> tuple[str, ...]:
+def unmet(attempt: ForkAttempt, rows: Iterable[Requirement]) -> tuple[str, ...]:
     """Return the codes of those *rows* that do not hold, as ``check`` finds them, without a word about each."""
     rows = tuple(rows)
     try:
-        return _unmet(subject, rows)
+        return _unmet(attempt, rows)
     except ChatDamaged as error:
-        return _unmet(replace(subject, damage=str(error), cuts={}), rows)
+        return _unmet(replace(attempt, damage=str(error), cuts={}), rows)
 
 
-def _unmet(subject: Subject, rows: Iterable[Requirement]) -> tuple[str, ...]:
-    return tuple(row.code for row in _applying(subject, rows) if any(True for _ in row.holds(subject)))
+def _unmet(attempt: ForkAttempt, rows: Iterable[Requirement]) -> tuple[str, ...]:
+    return tuple(row.code for row in _applying(attempt, rows) if any(True for _ in row.violations(attempt)))
 
 
-def _state(subject: Subject) -> ReportState:
+def _state(attempt: ForkAttempt) -> ReportState:
     try:
-        idle = not any(operation.is_busy for operation in subject.queue())
+        idle = not any(operation.is_busy for operation in attempt.queue())
     except QueueUnreadable:
         idle = False
-    scene, running = subject.scene, subject.running
+    scene, running = attempt.scene, attempt.running
     return ReportState(
         queue_empty=idle,
         has_scene_break=bool(scene and scene.is_break),
         has_scene_recap=bool(scene and scene.recap),
         has_running_recap=bool(running and running.current is not None),
-        message_index=subject.at,
+        message_index=attempt.at,
     )
 
 
-__all__ = ["REQUIREMENTS", "Effect", "Policy", "Requirement", "Subject", "check", "seek_while_counting", "unmet"]
+__all__ = ["REQUIREMENTS", "Effect", "ForkAttempt", "Policy", "Requirement", "check", "unmet"]

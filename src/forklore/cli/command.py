@@ -11,7 +11,7 @@ from forklore.cli.options import GLOBAL_OPTIONS, Invocation, settle_wait
 from forklore.errors import Kind
 
 if TYPE_CHECKING:
-    from forklore.app.results import Result
+    from forklore.app.forklore import Result
 
 EXIT_CODES = {
     Kind.INVALID: 2,

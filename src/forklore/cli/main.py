@@ -97,9 +97,9 @@ def _write_error(error: ForkloreError, invocation: Invocation) -> int:
     if invocation.json:
         terminal.write_json(error.to_json())
     else:
-        from forklore.cli import render
+        from forklore.cli import words
 
-        terminal.say(*render.error(error, making=invocation.making))
+        terminal.say(*words.error_lines(error, making=invocation.making))
     return EXIT_CODES[error.kind]
 
 

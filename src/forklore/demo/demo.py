@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forklore.app.fork import ForkMade
 from forklore.app.forklore import Forklore
 from forklore.app.open import open_workspace
 from forklore.app.progress import Progress
-from forklore.app.results import ForkMade, TimelineShown
+from forklore.app.show import TimelineShown
 from forklore.errors import ForkloreError, Kind
 from forklore.formats.chat_jsonl import Chat
 from forklore.model.timeline import Story

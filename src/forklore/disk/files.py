@@ -70,6 +70,11 @@ class HeldFile:
         return self.stat.st_size
 
     @property
+    def is_in_memory(self) -> bool:
+        """Whether all that is asked of it as a chat was read already."""
+        return self.size <= _SMALL and "chat" in self.__dict__
+
+    @property
     def fingerprint(self) -> Fingerprint:
         """What tells whether the file at the path is still this one."""
         return fingerprint(self.stat)

@@ -6,14 +6,14 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from forklore.disk.files import read_small
 from forklore.disk.places import Places
 from forklore.disk.state import refuse_newer
 from forklore.errors import ForkloreError, Kind
 from forklore.log.changes import Unreadable
-from forklore.log.operations import FORMAT, Operation, Turn
+from forklore.log.operations import FORMAT, Operation, Turn, Unread
 from forklore.model.stored import HIGHEST, OPERATIONS, is_operation_id, number_in
 
 _SUFFIX = ".json"
@@ -26,13 +26,6 @@ class OperationUnreadable(ForkloreError):
     code = "OPERATION_UNREADABLE"
     kind = Kind.DAMAGED
     action = "Wait until the folder is synchronised, or restore the file. Nothing was changed."
-
-
-class Unread(NamedTuple):
-    """A file of the log that is no operation we can use, and what is wrong with it."""
-
-    path: str
-    fault: ForkloreError
 
 
 class OperationLog:
@@ -56,10 +49,7 @@ class OperationLog:
 
     def refuse_unread(self, operation_id: str) -> None:
         """Raise what is wrong with the file of an operation; nothing when there is none, or it is in order."""
-        name = f"{operation_id}{_SUFFIX}"
-        for file in self.unread() if is_operation_id(operation_id) else ():
-            if file.path in (f"{OPERATIONS}/{name}", OPERATIONS):
-                raise file.fault
+        refuse_unread(operation_id, self.unread())
 
     def entries(self) -> Iterator[Operation | Unread]:
         """Yield every file of the log, newest operation first: the operation in it, or why there is none."""
@@ -68,14 +58,14 @@ class OperationLog:
         except ForkloreError as error:
             yield Unread(OPERATIONS, error)
             return
-        found = [self._read(name) for name in names]
+        found = [self._read(name) for name in sorted(names)]
         yield from (entry for entry in found if isinstance(entry, Unread))
         yield from sorted(_operations(found), key=lambda each: each.order, reverse=True)
 
     def ids(self) -> frozenset[str]:
         """Return the ids of all operations, as the names of their files tell."""
         try:
-            return frozenset(name.removesuffix(_SUFFIX) for name in self._names())
+            return frozenset([name.removesuffix(_SUFFIX) for name in self._names()])
         except ForkloreError:
             return frozenset()
 
@@ -101,7 +91,7 @@ class OperationLog:
             names = os.listdir(self._places.folder(OPERATIONS))
         except (FileNotFoundError, NotADirectoryError):
             return []
-        return sorted(name for name in names if name.endswith(_SUFFIX))
+        return [name for name in names if name.endswith(_SUFFIX)]
 
     def _read(self, name: str) -> Operation | Unread:
         path = f"{OPERATIONS}/{name}"
@@ -127,3 +117,10 @@ def _operations(entries: Iterable[Operation | Unread]) -> Iterator[Operation]:
 
 def _unreadable(path: str, reason: str) -> Unread:
     return Unread(path, OperationUnreadable(f"{path!r} is no operation ({reason})."))
+
+
+def refuse_unread(operation_id: str, unread: Iterable[Unread]) -> None:
+    """Raise what is wrong with the file of an operation, if it is among those that could not be read."""
+    for file in unread if is_operation_id(operation_id) else ():
+        if file.path in (f"{OPERATIONS}/{operation_id}{_SUFFIX}", OPERATIONS):
+            raise file.fault

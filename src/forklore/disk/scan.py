@@ -38,22 +38,30 @@ _dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 Progress = Callable[[int, int], None]
 Row = list[Any]
-"""The size and time of the file, what ``ChatFacts`` has from ``messages`` to ``former_mark``, and the forks that
+"""The size and time of the file, what ``ChatFacts`` has from ``messages`` to ``is_from_present``, and the forks that
 links were looked for.
 """
-_WRITTEN, _FACTS = 1, slice(2, 19)
-_MAIN_CHAT, _KIND, _LINKS, _BOOKS, _MAPPED, _FORKS, _LENGTH = 3, 5, 8, 10, 11, 19, 20
-_FORMAT = f"{VERSION}/4"
+_WRITTEN, _FACTS = 1, slice(2, 22)
+_MAIN_CHAT, _KIND, _LINKS, _BOOKS, _MAPPED, _FORKS, _LENGTH = 3, 5, 8, 10, 11, 22, 23
+_FORMAT = f"{VERSION}/5"
 """What is kept by another version, or in another form, is not looked at; the number changes with the form."""
 
 
-def scan_stories(workspace: Workspace, cache: Path | None, progress: Progress | None = None) -> tuple[Story, ...]:
+def scan_stories(
+    workspace: Workspace,
+    cache: Path | None,
+    progress: Progress | None = None,
+    *,
+    shared_on_purpose: frozenset[str] = frozenset(),
+) -> tuple[Story, ...]:
     """Return every story; only chats that changed since the last time are read."""
     looked = _look(workspace)
-    memory = _Memory(cache, workspace.root, looked)
+    sharing = {"shared_on_purpose": shared_on_purpose, "folds_names": workspace.folds_names}
+    memory = _Memory(cache, workspace.root, looked, sharing)
     stories = memory.stories()
     if stories is None:
-        stories = grow_stories(_facts(looked, memory, progress))
+        facts = _facts(looked, memory, progress)
+        stories = grow_stories(facts, shared_on_purpose=shared_on_purpose, folds_names=workspace.folds_names)
         memory.keep(stories)
     return stories
 
@@ -61,11 +69,21 @@ def scan_stories(workspace: Workspace, cache: Path | None, progress: Progress | 
 def scan_chats(workspace: Workspace, cache: Path | None, progress: Progress | None = None) -> list[ChatFacts]:
     """Return the facts of every chat; only chats that changed since the last time are read."""
     looked = _look(workspace)
-    memory = _Memory(cache, workspace.root, looked)
+    memory = _Memory(cache, workspace.root, looked, {})
     facts = _facts(looked, memory, progress)
     if memory.changed:
         memory.keep(None)
     return facts
+
+
+def facts_at(path: Path, known: ChatFacts) -> ChatFacts | None:
+    """Return the facts of one chat that was *known* and may have changed; None when it is gone or may not be read."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    row = _read(str(path), known.name, stat, quickly=False, forks={link.chat for link in known.links} or None)
+    return ChatFacts._make((known.folder, known.name, *row[_FACTS], row[_WRITTEN])) if row is not None else None
 
 
 class _Look(NamedTuple):
@@ -230,10 +248,10 @@ class _Memory:
     While every chat is as it was, the first line is the answer and the second is not even parsed.
     """
 
-    def __init__(self, cache: Path | None, root: Path, looked: Sequence[_Look]) -> None:
+    def __init__(self, cache: Path | None, root: Path, looked: Sequence[_Look], sharing: Mapping[str, Any]) -> None:
         self.changed = self.is_partial = False
         self._path = cache / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.jsonl" if cache else None
-        self._state = _digest(root, looked)
+        self._state = _digest(root, looked, sharing)
         self._rows: dict[str, dict[str, Row]] = {}
         self._first: Any = None
         self._second = b""
@@ -296,13 +314,13 @@ class _Memory:
                 temporary.unlink()
 
 
-def _digest(root: Path, looked: Sequence[_Look]) -> str:
-    """Return what changes with every chat that is written, made, moved or removed."""
-    lines = [_FORMAT, str(root)]
+def _digest(root: Path, looked: Sequence[_Look], sharing: Mapping[str, Any]) -> str:
+    """Return what changes with every chat that is written, made, moved or removed, and with what may be shared."""
+    lines = [_FORMAT, str(root), str(sharing.get("folds_names")), *sorted(sharing.get("shared_on_purpose", ()))]
     for folder, chats, _ in looked:
         lines += [folder.name, *folder.others, *folder.others.values()]
         lines += [f"{name}/{stat.st_size}/{stat.st_mtime_ns}" for name, stat in chats.items()]
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-__all__ = ["scan_chats", "scan_stories"]
+__all__ = ["facts_at", "scan_chats", "scan_stories"]

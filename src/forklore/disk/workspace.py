@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
+from stat import S_ISREG
 
 from forklore.disk.files import OpenFile
 from forklore.disk.places import Places
 from forklore.disk.state import State
-from forklore.disk.system import is_file, is_link
+from forklore.disk.system import IS_WINDOWS, is_file, is_link
 from forklore.errors import ForkloreError, Kind, LinkOutside
 from forklore.formats.card_png import CardUnreadable, card_lorebook, read_card
 from forklore.formats.group_json import Group, parse_group
 from forklore.formats.json_text import NotJson
-from forklore.formats.settings_json import SettingsBooks, parse_settings
-from forklore.model.address import ChatAddress
-from forklore.model.names import sanitise, tells
+from forklore.formats.settings_json import NO_BOOKS, SettingsBooks, parse_settings
+from forklore.model.address import ChatAddress, place_of
+from forklore.model.names import book_file_name, comparable, sanitise, tells
 from forklore.model.stored import is_plain_name
 from forklore.printable import printable
 
 _CHATS, _GROUP_CHATS, _GROUPS, _WORLDS, _CHARACTERS = "chats", "group chats", "groups", "worlds", "characters"
 _SUFFIX = ".jsonl"
 _NAME = attrgetter("name")
-_DANGEROUS = re.compile(r'[/\\\0:*?"<>|]').search
 _TOP_FOLDER = "."  # chats that lie directly in ``chats``
 
 
@@ -170,6 +171,14 @@ class Workspace:
         """Whether something has this name, be it a link that leads nowhere."""
         return os.path.lexists(self.places.file(path))
 
+    @cached_property
+    def folds_names(self) -> bool:
+        """Whether the disk takes names for the same that differ in case, or in how a letter is composed."""
+        for top in (_WORLDS, _CHATS):
+            if os.path.isdir(self.root / top):
+                return os.path.isdir(self.root / top.upper())
+        return IS_WINDOWS
+
     # --- chats ----------------------------------------------------------------------------------------------------
 
     def chats(self) -> Iterator[ChatAddress]:
@@ -200,6 +209,18 @@ class Workspace:
             for entry in _chat_entries(self.places.place(folder))
             if not (entry.is_symlink() and self.places.leads_out(f"{folder}/{entry.name}"))
         ]
+
+    def unreadable(self, known: Container[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        """Yield the folders that may not be looked into and the chats that are not *known*: the path, and why."""
+        for folder in self.chat_folders():
+            path = os.path.relpath(folder.path, self.root).replace(os.sep, "/")
+            if os.path.isdir(folder.path) and not os.access(folder.path, os.R_OK | os.X_OK):
+                yield path, f"The folder {os.path.basename(folder.path)!r} cannot be looked into."
+            for entry in folder.files:
+                name = entry.name.removesuffix(_SUFFIX)
+                address = ChatAddress(folder.of(name), name)
+                if (place_of(address.folder), name) not in known and _may_be_chat(entry.path):
+                    yield f"{path}/{entry.name}", f"The chat {str(address)!r} cannot be read."
 
     def groups(self) -> Iterator[Group]:
         """Yield every group whose file can be read."""
@@ -246,6 +267,8 @@ class Workspace:
         address = ChatAddress.parse(text)
         if address is not None and self._is_solo_chat(address):
             return self._as_spelled(address)  # the quick way: not every folder needs to be listed
+        if address is not None and self._is_listed(address):
+            return address  # of several groups that list a chat, the one that is meant
         chats = list(self.chats())
         if address is not None and address not in chats:
             text = next((str(chat) for chat in chats if self._is_called(chat, address)), text)
@@ -269,6 +292,12 @@ class Workspace:
         plain = address.folder == _TOP_FOLDER or is_plain_name(address.folder)
         plain = plain and is_plain_name(f"{address.name}{_SUFFIX}")
         return plain and not address.is_group and self.exists(self.chat_path(address))
+
+    def _is_listed(self, address: ChatAddress) -> bool:
+        """Whether a group lists a chat that is there."""
+        groups = self.groups() if address.is_group and is_plain_name(f"{address.name}{_SUFFIX}") else ()
+        listed = any(each.group_id == address.group_id and address.name in each.chats for each in groups)
+        return listed and self.exists(self.chat_path(address))
 
     def _as_spelled(self, address: ChatAddress) -> ChatAddress:
         """Return the address in the spelling that is on the disk: many find a file by other spellings as well."""
@@ -357,29 +386,15 @@ class Workspace:
             with OpenFile(self.file("settings.json")) as file:
                 return parse_settings(file.read())
         except (OSError, ValueError, ForkloreError):
-            return SettingsBooks(frozenset(), {}, frozenset())
+            return NO_BOOKS
 
     def _card_book(self, avatar: str) -> str | None:
         try:
             with OpenFile(self.file(f"{_CHARACTERS}/{avatar}.png")) as file:
-                card = read_card(file.read())
+                card = read_card(io.BytesIO(file.read()))
         except (OSError, CardUnreadable, ValueError, ForkloreError):
             return None
         return card_lorebook(card) if card else None
-
-
-def book_file_name(book: str) -> str:
-    """Return what a lorebook's file is called."""
-    return f"{sanitise(book) if _DANGEROUS(book) else book}.json"
-
-
-def comparable(name: str) -> str:
-    """Return *name* so that names which are one file on Windows or macOS compare equal."""
-    if name.isascii():
-        return name.lower()
-    import unicodedata  # noqa: PLC0415
-
-    return unicodedata.normalize("NFC", name).casefold()
 
 
 def _other_spelling(name: str) -> str:
@@ -400,10 +415,22 @@ def _spelled(name: str, there: list[str]) -> str:
     return next((each for each in there if comparable(each) == comparable(name)), name)
 
 
+def _may_be_chat(path: str) -> bool:
+    """Whether there is a file, or something that nobody can tell from one."""
+    try:
+        return S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
 def _links_in(root: Path, folder: str) -> Iterator[str]:
     try:
         with os.scandir(root / folder) as entries:
-            yield from [f"{folder}/{entry.name}" for entry in entries if is_link(entry.path)]
+            # Windows has links that Python does not know of.
+            links = [entry.name for entry in entries if (is_link(entry.path) if IS_WINDOWS else entry.is_symlink())]
+            yield from [f"{folder}/{name}" for name in links]
     except OSError:
         return
 

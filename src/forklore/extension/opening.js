@@ -123,11 +123,17 @@ async function showLoaded(chat, kind) {
     notice('info', lines.join('\n'), ofKind('loaded', kind), { timeOut: 5_000 });
 }
 
+/** What does not wait; others that use the lorebook of this chat do: it keeps it, and they are told in their turn.
+ * @param {Finding} finding
+ */
+const isGrave = ({ severity, code, repairs }) =>
+    code === 'LEGACY_FORK' || (severity === 'error' && !repairs.includes('isolate-others'));
+
 /** @param {st.OpenChat} chat @param {Finding[]} findings */
 function tellFindings(chat, findings) {
     // Of an old fork, and of what follows from its being one, a popup tells once.
     const isKnown = told.has(chat.address) && !findings.some(({ code }) => code.startsWith('LOREBOOK_'));
-    if (!isKnown && findings.some(({ severity, code }) => severity === 'error' || code === 'LEGACY_FORK')) {
+    if (!isKnown && findings.some((finding) => isGrave(finding))) {
         void showFindings(chat, findings);
         return;
     }

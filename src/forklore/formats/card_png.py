@@ -4,11 +4,14 @@ import binascii
 import json
 import struct
 from collections.abc import Iterator
-from typing import Any
+from io import SEEK_CUR
+from typing import Any, BinaryIO
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHUNK_HEAD = struct.Struct(">I4s")
 _CHECKSUM_BYTES = 4
+_MOST_CHUNKS, _LARGEST_TEXT = 100_000, 64 << 20
+_END = b"\0"  # no keyword holds it
 _KEYWORDS_BY_RANK = (b"ccv3", b"chara")
 _URL_SAFE_TO_PLAIN = bytes.maketrans(b"-_", b"+/")
 
@@ -17,20 +20,24 @@ class CardUnreadable(ValueError):
     """The bytes are not a PNG image, or the card in it is garbled."""
 
 
-def read_card(png: bytes) -> dict[str, Any] | None:
+def read_card(file: BinaryIO) -> dict[str, Any] | None:
     """Return the card of a character image as SillyTavern would read it, or None when there is none.
 
-    An image that ends too early is read as far as it goes. Bytes that are not PNG, and a card that is not
-    base64 of a JSON object, are CardUnreadable.
+    Only the texts are read, since the picture is most of it. What is not PNG, an image that ends before a card was
+    found, and a card that is not base64 of a JSON object are CardUnreadable.
     """
-    if not png.startswith(_SIGNATURE):
+    if file.read(len(_SIGNATURE)) != _SIGNATURE:
         raise CardUnreadable("this is not a PNG image")
     texts: dict[bytes, bytes] = {}
-    for keyword, text in _texts(png):
+    is_whole = False
+    for keyword, text in _texts(file):
+        is_whole = keyword == _END
         texts.setdefault(keyword.lower(), text)
     for keyword in _KEYWORDS_BY_RANK:
         if keyword in texts:
             return _parse_card(texts[keyword])
+    if not is_whole:
+        raise CardUnreadable("the image ends too early")
     return None
 
 
@@ -44,19 +51,28 @@ def card_lorebook(card: dict[str, Any]) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _texts(png: bytes) -> Iterator[tuple[bytes, bytes]]:
-    position = len(_SIGNATURE)
-    while position + _CHUNK_HEAD.size <= len(png):
-        length, kind = _CHUNK_HEAD.unpack_from(png, position)
-        start = position + _CHUNK_HEAD.size
-        end = start + length
-        if end > len(png) or kind == b"IEND":
+def _texts(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+    """Yield each text of the image by its keyword, and the end of the image as one without a keyword."""
+    for _ in range(_MOST_CHUNKS):
+        head = file.read(_CHUNK_HEAD.size)
+        if len(head) < _CHUNK_HEAD.size:
             return
-        if kind == b"tEXt":
-            keyword, separator, text = png[start:end].partition(b"\0")
-            if separator:
-                yield keyword, text
-        position = end + _CHECKSUM_BYTES
+        length, kind = _CHUNK_HEAD.unpack(head)
+        if kind == b"IEND":
+            yield _END, b""
+            return
+        if kind != b"tEXt":
+            file.seek(length + _CHECKSUM_BYTES, SEEK_CUR)
+            continue
+        if length > _LARGEST_TEXT:
+            raise CardUnreadable("the image has a text that is too large")
+        keyword, separator, text = (data := file.read(length)).partition(b"\0")
+        if len(data) < length:
+            return
+        if separator:
+            yield keyword, text
+        file.seek(_CHECKSUM_BYTES, SEEK_CUR)
+    raise CardUnreadable("the image has too many parts")
 
 
 def _parse_card(text: bytes) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from forklore.formats.chat_jsonl import Chat, ChatDamaged, places_in
 from forklore.formats.json_text import REFUSALS, NotJson, encode, faster_reader, parse_object
+from forklore.formats.record import RECORD_KEY, is_from_present, own_record
 from forklore.model.timeline import Link
 
 _LONG = 4096  # from this length of a header on the faster reader pays for its own import
@@ -43,6 +44,12 @@ class HeaderFacts(NamedTuple):
     parent_timeline: str | None = None
     parent_mark: str | None = None
     former_mark: str | None = None
+    recorded_book: str | None = None
+    """The lorebook that was made for it, in a record that is its own."""
+    original_book: str | None = None
+    """The one that was cloned for that."""
+    is_from_present: bool = False
+    """Whether that record says that its lorebook came from the present, and nobody accepted that since."""
 
 
 def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> HeaderFacts:
@@ -76,6 +83,7 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
             old_name=old_name,
             old_timeline=own.get("timeline") if isinstance(own, dict) and old_name is not None else None,
             **_parentage(own, chat_name, found.main_chat),
+            **_recorded(found.record, chat_name, old_name),
         )
     at = own.get("message")
     return HeaderFacts(
@@ -89,7 +97,20 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
         running_version=running,
         integrity=integrity,
         **_parentage(own, chat_name, found.main_chat),
+        **_recorded(found.record, chat_name),
     )
+
+
+def _recorded(stored: object, *names: str | None) -> dict[str, Any]:
+    """Return what a record of the chat's own tells of its lorebook."""
+    record = own_record({RECORD_KEY: stored}, *names)
+    if record is None:
+        return {}
+    return {
+        "recorded_book": _text(record.get("cloned_lorebook_name")),
+        "original_book": _text(record.get("original_lorebook_name")),
+        "is_from_present": is_from_present(record),
+    }
 
 
 def _parentage(own: object, name: str, main_chat: object) -> dict[str, Any]:
@@ -120,10 +141,21 @@ class _Found(NamedTuple):
     auto_recap: Any
     integrity: Any
     running: Any
+    record: Any
 
 
 _RUNNING = "auto_recap_running_scene_recaps"
-_KEYS = (*_Found._fields[:-1], _RUNNING)
+_PLAIN = _Found._fields[:-2]
+_OF_RECORD = (
+    "chat_id",
+    "cloned_lorebook_name",
+    "original_lorebook_name",
+    "lorebook_source",
+    "lorebook_accepted",
+    "isolated_at_message",
+    "entries_in_doubt",
+)
+_KEYS = (*_PLAIN, _RUNNING, RECORD_KEY)
 
 
 def _running_version(stored: Any) -> int | None:
@@ -177,7 +209,10 @@ def _metadata_quickly(line: bytes) -> _Found | None:
         numbers = [{"version": version.version} for version in running.versions]
         running = {"current_version": running.current_version, "versions": numbers}
     known = (found.main_chat, found.world_info, found.forklore, found.timedWorldInfo, found.auto_recap)
-    return _Found(*known, found.integrity, running)
+    record = found.auto_recap_checkpoint_state
+    if record is not None:
+        record = {key: value for key in _OF_RECORD if (value := getattr(record, key)) is not ...}
+    return _Found(*known, found.integrity, running, record)
 
 
 @cache
@@ -187,8 +222,10 @@ def _quick_decoder() -> Callable[[bytes], Any]:
     version = msgspec.defstruct("Version", [("version", Any, None)])  # its text, which is long, is passed over
     versions: Any = list[version]  # type: ignore[valid-type]  # the type is made at run time
     running: Any = msgspec.defstruct("Running", [("current_version", Any, None), ("versions", versions, [])])
-    plain = [(key, Any, None) for key in _Found._fields[:-1]]
-    metadata = msgspec.defstruct("Metadata", [*plain, (_RUNNING, running | None, None)])
+    record: Any = msgspec.defstruct("Record", [(key, Any, ...) for key in _OF_RECORD])  # so is all else that it holds
+    plain = [(key, Any, None) for key in _PLAIN]
+    special = [(_RUNNING, running | None, None), (RECORD_KEY, record | None, None)]
+    metadata = msgspec.defstruct("Metadata", [*plain, *special])
     return msgspec.json.Decoder(msgspec.defstruct("Header", [("chat_metadata", metadata)])).decode
 
 
@@ -219,9 +256,9 @@ def beginning_of(chat: Chat) -> str | None:
     return None
 
 
-def links_of(chat: Chat) -> Iterator[Link]:
-    """Yield the links on messages: in the message's ``extra`` and in that of every swipe, since a swipe hides them."""
-    numbers = list(chat.messages_with(*_LINK_NEEDLES, upto=chat.message_count - 1))
+def links_of(chat: Chat, *, since: int = 0) -> Iterator[Link]:
+    """Yield the links on the messages from *since* on: in the ``extra`` of each and of its swipes, which hide them."""
+    numbers = list(chat.messages_with(*_LINK_NEEDLES, since=since, upto=chat.message_count - 1))
     return _links_at(chat, numbers) if numbers else iter(())
 
 

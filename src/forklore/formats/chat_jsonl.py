@@ -6,7 +6,7 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from itertools import accumulate, chain
@@ -143,6 +143,9 @@ def _between(places: Sequence[int], start: int, end: int) -> Sequence[int]:
     return places[bisect_left(places, start) : bisect_left(places, end)]
 
 
+_OF_THE_HEADER = ("header", "_first_line")  # what is known of a chat whose lines nobody has counted
+
+
 @dataclass(frozen=True)
 class Chat:
     """A chat whose lines are known by their place; each is parsed when it is asked for."""
@@ -153,10 +156,8 @@ class Chat:
     chunks: ReadChunks
     read_from_start: Callable[[int], bytes] | None = None
     """Returns the first bytes of the file, as many as there are."""
-    answers: dict[str, Any] = field(default_factory=dict)
-    """What looking through the whole chat has answered already."""
-    sought: set[bytes] = field(default_factory=set)
-    """What ``messages_with`` will be asked for; worth a word before the lines are counted."""
+    sought: tuple[bytes, ...] = ()
+    """What ``messages_with`` will be asked for: it is looked for while the lines are counted."""
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Chat:
@@ -167,6 +168,12 @@ class Chat:
             lambda start, end: iter((data[start:end],)),
             lambda count: data[:count],
         )
+
+    def seeking(self, *needles: bytes) -> Chat:
+        """Return the chat so that these texts are looked for while its lines are counted."""
+        other = replace(self, sought=needles)
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name in _OF_THE_HEADER})
+        return other
 
     @cached_property
     def lines(self) -> LineIndex:
@@ -278,19 +285,8 @@ class Chat:
         last = starts[-1] if upto is None else starts[upto + 1]
         return bisect_left(starts, last - size, lo=1) - 1 if self.message_count else 0
 
-    def shows_something(self, *, upto: int) -> bool:
-        """Whether the model sees any of the messages 0…*upto*."""
-        hidden: int = self.answers.get("hidden up to", -1)
-        seen: int | None = self.answers.get("a visible message")
-        if seen is None or seen > upto:
-            seen = next((number for number in range(upto, hidden, -1) if self._is_shown(number)), None)
-            if seen is None:
-                self.answers["hidden up to"] = max(hidden, upto)
-                return False
-            self.answers["a visible message"] = seen
-        return True
-
-    def _is_shown(self, number: int) -> bool:
+    def is_shown(self, number: int) -> bool:
+        """Whether the model sees a message."""
         try:
             return parse_object(self.line_bytes(number)).get("is_system") is not True
         except NotJson:
@@ -298,4 +294,4 @@ class Chat:
 
     def is_hidden(self, number: int) -> bool:
         """Whether a message is hidden from the model (``is_system``); most need not be parsed to tell."""
-        return _MAY_BE_HIDDEN(self.line_bytes(number)) is not None and not self._is_shown(number)
+        return _MAY_BE_HIDDEN(self.line_bytes(number)) is not None and not self.is_shown(number)

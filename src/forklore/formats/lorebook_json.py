@@ -24,6 +24,10 @@ _BRACE_OPENS, _BRACE_CLOSES = b"{}"
 
 QUEUE_COMMENT = "__operation_queue"
 REGISTRY_PREFIX = "_registry_"
+_UNNAMED = "(unnamed)"
+
+EntryKey = tuple[Any, str]
+"""The UID and the comment of an entry: a UID alone may be used again for another one."""
 
 
 class LorebookUnreadable(ValueError):
@@ -72,6 +76,11 @@ class Outline:
             EntryOutline(self.keys[i], self.uids[i], self.comments[i], self.contents.get(self.keys[i])) for i in chosen
         )
 
+    @property
+    def story_entries(self) -> int:
+        """How many entries are none of those."""
+        return len(self) - len(self.internal)
+
     @cached_property
     def queue_entries(self) -> tuple[EntryOutline, ...]:
         """The entries that hold an operation queue; more than one is a fault."""
@@ -112,6 +121,27 @@ class Lorebook:
         entries: Mapping[str, Any] = self.content["entries"]
         return entries
 
+    @cached_property
+    def live_entries(self) -> Mapping[EntryKey, tuple[str, Mapping[str, Any]]]:
+        """The entries but the queue, each with its key in the file, by UID and comment."""
+        return {
+            known_as(entry): (key, entry)
+            for key, entry in self.entries.items()
+            if isinstance(entry, dict) and entry.get("comment") != QUEUE_COMMENT
+        }
+
+
+def known_as(entry: Mapping[str, Any]) -> EntryKey:
+    """Return what tells an entry from others: its UID, whatever stands there, and its comment."""
+    uid = entry.get("uid")
+    return encode(uid) if isinstance(uid, list | dict) else uid, comment_of(entry)
+
+
+def comment_of(entry: Mapping[str, Any]) -> str:
+    """Return the comment of an entry; snapshots write ``(unnamed)`` for an empty one."""
+    comment = entry.get("comment")
+    return comment if isinstance(comment, str) and comment != _UNNAMED else ""
+
 
 def parse_lorebook(name: str, data: bytes) -> Lorebook:
     """Return the book in *data*; raise ``LorebookUnreadable`` when it is none."""
@@ -128,11 +158,6 @@ def read_lorebook(name: str, size: int, *, read: Callable[[], bytes], chunks: Ca
     """
     outlined = _outline_in_pieces(chunks()) if size >= _HUGE and faster_reader(is_worth_it=True) else None
     return parse_lorebook(name, read()) if outlined is None else Lorebook(name, read, outlined, None, size=size)
-
-
-def unsurprising_lorebook(name: str, size: int) -> Lorebook:
-    """Return what a book of *size* bytes is taken for until it is read: plain entries, no title, an idle queue."""
-    return Lorebook(name, lambda: b'{"entries":{}}', Outline(), None, size=size)
 
 
 def retitled(book: Lorebook, clone: str) -> bytes:

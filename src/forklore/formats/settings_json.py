@@ -16,6 +16,10 @@ class SettingsBooks:
     persona_books: frozenset[str]
 
 
+NO_BOOKS = SettingsBooks(frozenset(), MappingProxyType({}), frozenset())
+"""What settings name that are not there."""
+
+
 def parse_settings(data: bytes) -> SettingsBooks:
     """Return every lorebook that settings.json refers to; bytes that are not a JSON object are a ValueError.
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
+from forklore.errors import ForkloreError
 from forklore.log.changes import Unreadable, change_of, list_of, notes_of, number_of, object_of, text_of
 from forklore.model.stored import HIGHEST, is_operation_id, outside
 
@@ -41,6 +42,13 @@ class Turn:
             if each is not None and not is_operation_id(text_of(each, "what it follows, or who asked for it")):
                 raise Unreadable("it follows no operation, or nobody asked for it")
         return cls(number or 0, follows, request)
+
+
+class Unread(NamedTuple):
+    """A file of the log that is no operation we can use, and what is wrong with it."""
+
+    path: str
+    fault: ForkloreError
 
 
 @dataclass(frozen=True, slots=True)

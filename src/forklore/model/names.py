@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
 
 MAX_NAME_BYTES = 235
@@ -18,6 +19,9 @@ _CLONE_MARKS = {"checkpoint": "__CP_", "branch": "__BR_"}
 
 # Lone surrogates belong here because they have no UTF-8 form and so cannot be part of a file name.
 _FORBIDDEN = re.compile(r'[/?<>\\:*|"\x00-\x1f\x80-\x9f\ud800-\udfff]')
+_DANGEROUS = re.compile(r'[/\\\0:*?"<>|]')
+_HALF = re.compile(r"[\ud800-\udc7f\udd00-\udfff]")  # the others stand for bytes of a name on the disk
+_REPLACEMENT = "\ufffd"  # what SillyTavern writes to the disk for half a character
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE | re.DOTALL)
 
 _NEW_SUFFIX = {kind: re.compile(rf" - {title} #[0-9]+\Z") for kind, title in _TITLES.items()}
@@ -58,6 +62,25 @@ def sanitise(name: str) -> str:
     """Return the name as it can stand on every disk, or "" when nothing usable is left."""
     usable = _strip_end(_without_forbidden(name)).lstrip()
     return "" if _RESERVED.fullmatch(usable) else usable
+
+
+def comparable(name: str) -> str:
+    """Return the name so that names which are one file on Windows or macOS compare equal."""
+    return name.lower() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
+
+
+@lru_cache(maxsize=20_000)  # who looks through a workspace asks for each of its lorebooks many times
+def book_file_name(book: str) -> str:
+    """Return what a lorebook's file is called: SillyTavern takes dangerous characters out of the name first."""
+    if _DANGEROUS.search(book):
+        book = sanitise(book)
+    return f"{_HALF.sub(_REPLACEMENT, book)}.json"
+
+
+def book_key(book: str, *, folds: bool) -> str:
+    """Return what tells a lorebook from others: the name of its file, as the disk compares names."""
+    name = book_file_name(book).removesuffix(".json")
+    return comparable(name) if folds else name
 
 
 def fits(name: str) -> bool:

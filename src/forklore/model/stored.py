@@ -15,6 +15,7 @@ STAGING = f"{FOLDER}/staging"
 TRASH = f"{FOLDER}/trash"
 OPERATIONS = f"{FOLDER}/operations"
 SETTINGS = f"{FOLDER}/settings.json"
+SETTINGS_FORMAT = 1
 
 _LONGEST = 255  # characters of a name; no file system has longer ones
 _SEPARATORS = re.compile(r"[/\\\0]").search

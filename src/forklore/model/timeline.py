@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -53,6 +54,12 @@ class ChatFacts(NamedTuple):
     """What the chat it was forked from can be known by, if that had no timeline."""
     former_mark: str | None = None
     """What it could be known by itself before it was isolated."""
+    recorded_book: str | None = None
+    """The lorebook that was made for it."""
+    original_book: str | None = None
+    """The one that was cloned for that."""
+    is_from_present: bool = False
+    """Whether its lorebook came from the present when it was made in the past, and nobody accepted that since."""
     written_ns: int = 0
     """When its file was last written, in nanoseconds since 1970."""
 
@@ -128,15 +135,23 @@ def children_of(folder: str, name: str, who: ChatFacts | Identity, chats: Iterab
     ]
 
 
-def grow_stories(chats: Iterable[ChatFacts]) -> tuple[Story, ...]:
-    """Return every story, by the parent each chat names; cycles and missing parents are survived."""
+def grow_stories(
+    chats: Iterable[ChatFacts], *, shared_on_purpose: Container[str] = (), folds_names: bool = False
+) -> tuple[Story, ...]:
+    """Return every story, by the parent each chat names; cycles and missing parents are survived.
+
+    A timeline is isolated when no other one, of any story, names its lorebook, or when that is on purpose:
+    *shared_on_purpose* has the keys of such books, and *folds_names* says how the disk compares names.
+    """
     by_place = {_place(chat): chat for chat in sorted(chats)}
     linked = _linked(by_place.values())
-    users: dict[str, int] = {}
+    keys = {
+        book: names.book_key(book, folds=folds_names) for book in {chat.lorebook for chat in by_place.values()} if book
+    }
+    users = Counter(keys[chat.lorebook] for chat in by_place.values() if chat.lorebook)
+    shared = {book for book, key in keys.items() if users[key] > 1 and key not in shared_on_purpose}
     parents: dict[Place, ChatFacts] = {}
     for place, chat in by_place.items():
-        if chat.lorebook:
-            users[chat.lorebook] = users.get(chat.lorebook, 0) + 1
         parent = _parent(chat, by_place, linked)
         if parent is not None:
             parents[place] = parent
@@ -149,7 +164,7 @@ def grow_stories(chats: Iterable[ChatFacts]) -> tuple[Story, ...]:
     for root in by_place:
         if root not in parents:
             family = _family(root, children) if root in children else (root,)
-            timelines = tuple([_timeline(by_place[place], parents.get(place), users) for place in family])
+            timelines = tuple([_timeline(by_place[place], parents.get(place), shared) for place in family])
             stories.append(Story(timelines[0].chat, timelines))
     return tuple(stories)
 
@@ -213,7 +228,7 @@ def _break_cycles(parents: dict[Place, ChatFacts]) -> None:
         safe.update(path)
 
 
-def _timeline(chat: ChatFacts, parent: ChatFacts | None, users: Mapping[str, int]) -> Timeline:
+def _timeline(chat: ChatFacts, parent: ChatFacts | None, shared: Container[str]) -> Timeline:
     folder, name, messages, main_chat, lorebook, kind, at, *_ = chat  # at once: there may be thousands
     record = "recorded"
     if kind is None:
@@ -227,6 +242,5 @@ def _timeline(chat: ChatFacts, parent: ChatFacts | None, users: Mapping[str, int
             at = link.message if link else names.message_from_old_branch_name(name)
     elif kind == "main":
         at = None  # the copy of a chat: where it parted from that is no place in its own story
-    isolated = not lorebook or users[lorebook] == 1
     above = parent.address if parent else None
-    return Timeline(f"{folder}/{name}", kind, above, at, messages, lorebook, isolated, record)
+    return Timeline(f"{folder}/{name}", kind, above, at, messages, lorebook, lorebook not in shared, record)

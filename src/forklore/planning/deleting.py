@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +11,8 @@ from forklore.formats.chat_facts import links_of
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.group_json import Group
 from forklore.formats.json_text import encode
+from forklore.gathered.workspace import MapEntry
 from forklore.model import names
-from forklore.model.address import place_of
 from forklore.model.plan import (
     HEADER,
     Change,
@@ -26,7 +26,6 @@ from forklore.model.plan import (
     Take,
     TrashFile,
 )
-from forklore.model.timeline import ChatFacts
 from forklore.planning.undo import is_book, links_taken_out
 
 
@@ -91,25 +90,6 @@ def _is_readable(chat: Chat, line: int) -> bool:
 
 
 # --- cleaning up --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class MapEntry:
-    """An entry of a chat's map whose fork is not there any more."""
-
-    chat: str
-    fork: str
-    book: str
-
-
-def stale_map_entries(chats: Iterable[ChatFacts], there: Iterable[tuple[str, str]]) -> Iterator[MapEntry]:
-    """Yield the map entries of vanished chats; *there* are the folders and names of all chats, readable or not."""
-    known = {(place_of(folder), name) for folder, name in there}
-    for chat in chats:
-        place = place_of(chat.folder)
-        for fork, book in chat.mapped:
-            if (place, fork) not in known and (place, names.sanitise(fork)) not in known:
-                yield MapEntry(chat.address, fork, book)
 
 
 def plan_cleanup(

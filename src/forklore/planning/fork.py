@@ -6,15 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from forklore.attribution.witnesses import entries_of_unknown_time
 from forklore.channels import cut_channels
-from forklore.channels.checkpoint_map import MAP_PATH, STATE_KEY
-from forklore.channels.cut import Cut, ForkPoint, Parent
-from forklore.channels.identity import KEY as IDENTITY_KEY
+from forklore.channels.checkpoint_map import MAP_PATH
+from forklore.channels.cut import Cut, ForkPoint
 from forklore.channels.lorebook import BookCut
 from forklore.channels.scenes import scene_start
 from forklore.formats.chat_jsonl import Chat
 from forklore.formats.json_edit import apply_edits
 from forklore.formats.json_text import encode, to_bytes, to_text
+from forklore.formats.record import IDENTITY_KEY, RECORD_KEY
+from forklore.gathered.timeline import TimelineState
 from forklore.model.finding import Report
 from forklore.model.plan import (
     HEADER,
@@ -61,7 +63,7 @@ class ForkFiles:
 class Draft:
     """A fork that has been cut but not yet checked."""
 
-    parent: Parent
+    parent: TimelineState
     point: ForkPoint
     changed: Mapping[int, bytes]
     """The few messages that are not those of the parent, by their numbers."""
@@ -77,14 +79,6 @@ class Draft:
         """The metadata keys of which something was not taken along."""
         return sorted({key for cut in self.cuts.values() for key in cut.left_out})
 
-    def writes_the_same_as(self, other: Draft) -> bool:
-        """Whether both, drafted at one point of one chat, come to the same files."""
-        return (
-            self.changed == other.changed
-            and self.book.data is other.book.data is None
-            and [cut.written for cut in self.cuts.values()] == [cut.written for cut in other.cuts.values()]
-        )
-
     @property
     def book(self) -> BookCut:
         """The lorebook of the fork."""
@@ -92,7 +86,7 @@ class Draft:
         return book
 
 
-def draft_fork(parent: Parent, point: ForkPoint, *, swipe: int | None, show_last_scene: bool) -> Draft:
+def draft_fork(parent: TimelineState, point: ForkPoint, *, swipe: int | None, show_last_scene: bool) -> Draft:
     """Cut every channel of *parent* at *point*; raises ``NoSuchSwipe``, and ``ChatDamaged`` for a line it needs."""
     changed = _changed_messages(parent.chat, point.at, swipe=swipe, show_last_scene=show_last_scene)
     return Draft(parent, point, changed, cut_channels(parent, point))
@@ -261,7 +255,7 @@ def _header(draft: Draft, record: dict[str, Any], digests: dict[str, Any]) -> by
     """Return the parent's header line with each channel cut; bytes that need no change are not changed."""
     identity = {**draft.cuts["identity"].value, "digests": digests}
     edits: list[Edit] = [edit for cut in draft.cuts.values() for edit in cut.edits]
-    edits.append(Put((STATE_KEY,), encode(record)))
+    edits.append(Put((RECORD_KEY,), encode(record)))
     edits.append(Put((IDENTITY_KEY,), encode(identity)))
     line = to_text(draft.parent.chat.line_bytes(HEADER))
     return to_bytes(apply_edits(line, [inside_metadata(edit) for edit in edits]).text)
@@ -292,6 +286,8 @@ def state_record(draft: Draft, report: Report, digests: dict[str, Any]) -> dict[
     }
     for cut in draft.cuts.values():
         record.update(cut.record)
+    if draft.book.source == "present":
+        record["entries_in_doubt"] = entries_of_unknown_time(draft.parent.chat, draft.book.outline, upto=point.at)
     record["warnings"] = [finding.code for finding in report.warnings]
     record["carried_from_present"] = draft.carried
     record["left_out"] = draft.left_out

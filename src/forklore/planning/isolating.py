@@ -6,14 +6,14 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from forklore.attribution.isolation import OwnBook, channels_of_isolation, point_of_parting
+from forklore.attribution.splitting import Kin
 from forklore.channels import cut_channels
-from forklore.channels.checkpoint_map import STATE_KEY
-from forklore.channels.cut import ForkPoint, Parent
-from forklore.channels.identity import KEY as IDENTITY_KEY
-from forklore.channels.isolation import channels_of_isolation, point_of_parting
-from forklore.channels.splitting import Kin
+from forklore.channels.cut import ForkPoint
 from forklore.formats.chat_jsonl import SCAN_BYTES, Chat
 from forklore.formats.json_text import encode
+from forklore.formats.record import IDENTITY_KEY, RECORD_KEY
+from forklore.gathered.timeline import TimelineState
 from forklore.model.finding import Report
 from forklore.model.plan import HEADER, Bytes, Change, CreateFile, Edit, EditFile, Fingerprint, LineEdit, Plan, Put
 from forklore.planning.fork import Draft, inside_metadata, state_record
@@ -33,7 +33,7 @@ class IsolationFiles:
     """What was read, and must not have changed until the chat names its new book."""
 
 
-def draft_isolation(parent: Parent, point: ForkPoint, kin: Kin, *, adopts: bool) -> Draft:
+def draft_isolation(parent: TimelineState, point: ForkPoint, kin: Kin, *, adopts: bool) -> Draft:
     """Cut every channel of the timeline at its own last message; *adopts* says that it has a book of its own already.
 
     Raises ``ChatDamaged`` for a line it needs.
@@ -71,7 +71,9 @@ def _edits(draft: Draft, report: Report, files: IsolationFiles, digests: dict[st
     record = state_record(draft, report, digests)
     record["original_lorebook_name"] = files.original_lorebook
     record["isolated_at_message"] = draft.parent.chat.last
-    yield Put((STATE_KEY,), encode(record))
+    if isinstance(draft.book, OwnBook):
+        record["entries_in_doubt"] = len(draft.book.split.in_doubt)
+    yield Put((RECORD_KEY,), encode(record))
     yield Put((IDENTITY_KEY,), encode({**draft.cuts["identity"].value, "digests": digests}))
 
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from forklore.channels.checkpoint_map import MAP_PATH, STATE_KEY, read_map
-from forklore.channels.cut import Parent
-from forklore.channels.identity import KEY as IDENTITY_KEY
-from forklore.channels.identity import own_identity
-from forklore.channels.lorebook import book_from_snapshot, empty_book
-from forklore.channels.opened import Opened, snapshot_of, stale_operations
+from forklore.channels.checkpoint_map import MAP_PATH, read_map
+from forklore.channels.lorebook import BookCut, book_from_snapshot, empty_book
+from forklore.channels.progress import is_untouched
+from forklore.channels.queue import stale_operations
 from forklore.channels.registry import rebuilt
 from forklore.channels.running_recap import KEY as RUNNING_KEY
-from forklore.channels.running_recap import own_versions
+from forklore.channels.running_recap import own_versions, read_running_recap
 from forklore.channels.scenes import scene_start
+from forklore.channels.survey import last_snapshot
 from forklore.formats.chat_facts import links_of
 from forklore.formats.chat_jsonl import Chat
 from forklore.formats.json_text import encode
+from forklore.formats.record import IDENTITY_KEY, RECORD_KEY, own_identity
+from forklore.gathered.timeline import TimelineState
+from forklore.gathered.workspace import WorkspaceIndex
 from forklore.model.plan import (
     HEADER,
     Append,
@@ -28,7 +30,6 @@ from forklore.model.plan import (
     Drop,
     Edit,
     EditFile,
-    Fingerprint,
     LineEdit,
     Put,
     RestoreFile,
@@ -42,123 +43,114 @@ _ROLE = "repair"
 
 
 @dataclass(frozen=True)
-class Relative:
-    """A chat beside the one that is repaired."""
+class RepairCase:
+    """A finding of a timeline, and what its repairs are made of."""
 
-    name: str
-    path: str
-    chat: Chat
-    fingerprint: Fingerprint
-
-
-@dataclass(frozen=True)
-class Mending:
-    """A timeline to be repaired, and what its repairs are made of."""
-
-    opened: Opened
-    chat_path: str
-    book_path: str | None
-    """Where its lorebook is, or should be."""
+    code: str
+    """The finding: one repair may mend several kinds."""
+    timeline: TimelineState
+    index: WorkspaceIndex
     now_ms: int
-    trashed: Mapping[str, Any] | None = None
-    """How the log describes the lorebook's going to the trash."""
-    code: str = ""
-    """The finding that is repaired: one repair may mend several kinds."""
-    parents_book: bytes | None = None
+    parent: TimelineState | None = None
+    children: tuple[TimelineState, ...] = ()
+    """The chats that name this one as their parent under its old name."""
+    parents_book: BookCut | None = None
     """The parent's lorebook as it was at the fork."""
-    parents_book_source: str = ""
-    """How its state at the fork is known; ``present`` when it is not."""
-    parent: Relative | None = None
-    children: tuple[Relative, ...] = ()
-
-    @property
-    def chat(self) -> Chat:
-        """The chat."""
-        return self.opened.chat
 
 
 Changes = Iterable[Change]
 
 
-def _edited(mending: Mending, *edits: Edit, path: str | None = None, line: int = HEADER) -> EditFile:
-    return EditFile(path or mending.chat_path, tuple(LineEdit(line, edit) for edit in edits), role=_ROLE)
+def _edited(case: RepairCase, *edits: Edit, path: str | None = None, line: int = HEADER) -> EditFile:
+    return EditFile(path or case.timeline.path, tuple(LineEdit(line, edit) for edit in edits), role=_ROLE)
 
 
 def _put(*path: str | int, value: Any) -> Put:
     return Put(("chat_metadata", *path), encode(value))
 
 
-def _recorded(mending: Mending, **values: Any) -> list[Edit]:
+def _recorded(case: RepairCase, **values: Any) -> list[Edit]:
     """Return edits that bring the record up to date, where there is one."""
-    if mending.opened.record is None:
+    if case.timeline.record is None:
         return []
-    return [_put(STATE_KEY, key, value=value) for key, value in values.items()]
+    return [_put(RECORD_KEY, key, value=value) for key, value in values.items()]
 
 
 # --- a missing or wrong lorebook ----------------------------------------------------------------------------------
 
 
-def _from_trash(mending: Mending) -> Changes:
-    if mending.trashed is not None:
-        content = tuple((length, digest) for length, digest in mending.trashed["content"])
-        yield RestoreFile(mending.trashed["path"], mending.trashed["item"], content)
+def _from_trash(case: RepairCase) -> Changes:
+    book = case.timeline.lorebook
+    trashed = case.index.trashed.get(book.path) if book else None
+    if trashed is not None:
+        content = tuple((length, digest) for length, digest in trashed["content"])
+        yield RestoreFile(trashed["path"], trashed["item"], content)
 
 
-def _from_snapshot(mending: Mending) -> Changes:
-    scene = snapshot_of(mending.chat)
-    if scene is not None and mending.book_path:
-        yield CreateFile(mending.book_path, (Bytes(book_from_snapshot(scene, mending.opened.book_name or "")),))
+def _from_snapshot(case: RepairCase) -> Changes:
+    scene, book = last_snapshot(case.timeline.chat), case.timeline.lorebook
+    if scene is not None and book:
+        yield CreateFile(book.path, (Bytes(book_from_snapshot(scene, book.name)),))
 
 
-def _from_parent(mending: Mending) -> Changes:
-    if mending.parents_book is not None and mending.book_path:
-        yield CreateFile(mending.book_path, (Bytes(mending.parents_book),))
-        if mending.parents_book_source == "present" and mending.opened.record is not None:
-            yield _edited(mending, *_recorded(mending, lorebook_source="present"))
+def _from_parent(case: RepairCase) -> Changes:
+    cut, book = case.parents_book, case.timeline.lorebook
+    if cut is not None and cut.data is not None and book:
+        yield CreateFile(book.path, (Bytes(cut.data),))
+        if cut.source == "present" and case.timeline.record is not None:
+            yield _edited(case, *_recorded(case, lorebook_source="present"))
 
 
-def _empty(mending: Mending) -> Changes:
-    if mending.book_path:
-        yield CreateFile(mending.book_path, (Bytes(empty_book(mending.now_ms)),))
+def _empty(case: RepairCase) -> Changes:
+    if case.timeline.lorebook:
+        yield CreateFile(case.timeline.lorebook.path, (Bytes(empty_book(case.now_ms)),))
 
 
-def _detach(mending: Mending) -> Changes:
-    edits: list[Edit] = [Drop(("chat_metadata", "world_info")), *_recorded(mending, cloned_lorebook_name=None)]
-    yield _edited(mending, *edits)
+def _detach(case: RepairCase) -> Changes:
+    edits: list[Edit] = [Drop(("chat_metadata", "world_info")), *_recorded(case, cloned_lorebook_name=None)]
+    yield _edited(case, *edits)
 
 
-def _reattach(mending: Mending) -> Changes:
-    if mending.opened.record:
-        yield _edited(mending, _put("world_info", value=mending.opened.record["cloned_lorebook_name"]))
+def _reattach(case: RepairCase) -> Changes:
+    """Attach the lorebook that is the timeline's own: a main chat's by what its fork recorded, else as recorded."""
+    own = case.index.own_book(case.timeline)
+    if own is None and case.timeline.record:
+        own = case.timeline.record.get("cloned_lorebook_name")
+    if own is not None:
+        yield _edited(case, _put("world_info", value=own))
 
 
-def _accept(mending: Mending) -> Changes:
-    yield _edited(mending, *_recorded(mending, cloned_lorebook_name=mending.opened.book_name))
-    yield from _mapped(mending, mending.opened.book_name)
+def _accept(case: RepairCase) -> Changes:
+    if case.code == "LOREBOOK_FROM_PRESENT":
+        yield _edited(case, *_recorded(case, lorebook_accepted=True))
+        return
+    yield _edited(case, *_recorded(case, cloned_lorebook_name=case.timeline.book_name))
+    yield from _mapped(case, case.timeline.book_name)
 
 
-def _mapped(mending: Mending, book: str | None) -> Changes:
+def _mapped(case: RepairCase, book: str | None) -> Changes:
     """Bring the parent's map up to date, where it has an entry for this timeline."""
-    parent, name = mending.parent, mending.opened.name
-    if parent is not None and book and read_map(parent.chat.metadata).get(name, book) != book:
-        yield _edited(mending, _put(*MAP_PATH, name, value=book), path=parent.path)
+    parent, name = case.parent, case.timeline.name
+    if parent is not None and book and read_map(parent.metadata).get(name, book) != book:
+        yield _edited(case, _put(*MAP_PATH, name, value=book), path=parent.path)
 
 
 # --- the running recap --------------------------------------------------------------------------------------------
 
 
-def _use_latest(mending: Mending) -> Changes:
-    if not mending.opened.running.numbers:
+def _use_latest(case: RepairCase) -> Changes:
+    numbers = read_running_recap(case.timeline.metadata).numbers
+    if not numbers:
         return
-    latest = max(mending.opened.running.numbers)
-    recorded = mending.opened.record.get("running_recap_version") if mending.opened.record else None
-    missing = recorded is not None and recorded not in mending.opened.running.numbers
+    latest = max(numbers)
+    recorded = case.timeline.record.get("running_recap_version") if case.timeline.record else None
+    missing = recorded is not None and recorded not in numbers
     edits: list[Edit] = [_put(RUNNING_KEY, "current_version", value=latest)]
-    yield _edited(mending, *edits, *(_recorded(mending, running_recap_version=latest) if missing else []))
+    yield _edited(case, *edits, *(_recorded(case, running_recap_version=latest) if missing else []))
 
 
-def _put_back(mending: Mending) -> Changes:
-    record, running = mending.opened.record or {}, mending.opened.running
+def _put_back(case: RepairCase) -> Changes:
+    record, running = case.timeline.record or {}, read_running_recap(case.timeline.metadata)
     number = record.get("running_recap_version")
     versions = record.get("running_recap_versions")
     kept = [v for v in versions if isinstance(v, dict)] if isinstance(versions, list) else []
@@ -168,44 +160,45 @@ def _put_back(mending: Mending) -> Changes:
         "scene_count": record.get("running_recap_scene_count"),
         "new_scene_index": record.get("message_id"),
     }
-    if not isinstance(mending.opened.metadata.get(RUNNING_KEY), dict):
-        whole = {"chat_id": mending.opened.name, "current_version": number, "versions": [version]}
-        yield _edited(mending, _put(RUNNING_KEY, value=whole))
+    if not isinstance(case.timeline.metadata.get(RUNNING_KEY), dict):
+        whole = {"chat_id": case.timeline.name, "current_version": number, "versions": [version]}
+        yield _edited(case, _put(RUNNING_KEY, value=whole))
         return
     edits: list[Edit] = [Append(("chat_metadata", RUNNING_KEY, "versions"), encode(version))]
-    if running.current is None or mending.opened.is_untouched:
+    if running.current is None or is_untouched(case.timeline):
         edits.append(_put(RUNNING_KEY, "current_version", value=number))
-    yield _edited(mending, *edits)
+    yield _edited(case, *edits)
 
 
-def _set_back(mending: Mending) -> Changes:
-    recorded = (mending.opened.record or {}).get("running_recap_version")
-    yield _edited(mending, _put(RUNNING_KEY, "current_version", value=recorded))
+def _set_back(case: RepairCase) -> Changes:
+    recorded = (case.timeline.record or {}).get("running_recap_version")
+    yield _edited(case, _put(RUNNING_KEY, "current_version", value=recorded))
 
 
-def _take_over(mending: Mending) -> Changes:
-    yield _edited(mending, _put(RUNNING_KEY, "chat_id", value=mending.opened.name))
+def _take_over(case: RepairCase) -> Changes:
+    yield _edited(case, _put(RUNNING_KEY, "chat_id", value=case.timeline.name))
 
 
-def _keep_own_versions(mending: Mending) -> Changes:
-    edits = own_versions(Parent(mending.chat, None), mending.opened.name, mending.opened.last)
-    yield _edited(mending, *(inside_metadata(edit) for edit in edits))
+def _keep_own_versions(case: RepairCase) -> Changes:
+    edits = own_versions(case.timeline, case.timeline.name, case.timeline.last)
+    yield _edited(case, *(inside_metadata(edit) for edit in edits))
 
 
 # --- the lorebook's inside ----------------------------------------------------------------------------------------
 
 
-def _cancel_operations(mending: Mending) -> Changes:
-    book = mending.opened.book
-    ids = frozenset(operation.operation_id for operation in stale_operations(mending.opened))
-    if book and mending.book_path and ids:
-        yield cancellation(book, mending.book_path, ids)
+def _cancel_operations(case: RepairCase) -> Changes:
+    book = case.timeline.lorebook
+    ids = frozenset(operation.operation_id for operation in stale_operations(case.timeline))
+    if book and book.content and ids:
+        yield cancellation(book.content, book.path, ids)
 
 
-def _rebuild_lines(mending: Mending) -> Changes:
-    book = mending.opened.book
-    if not book or not mending.book_path:
+def _rebuild_lines(case: RepairCase) -> Changes:
+    state = case.timeline.lorebook
+    if state is None or state.content is None:
         return
+    book = state.content
     seen: set[int] = set()
     edits = []
     for entry in book.outline.registry_entries:
@@ -213,106 +206,109 @@ def _rebuild_lines(mending: Mending) -> Changes:
         if content != entry.content:
             edits.append(LineEdit(None, Put(("entries", entry.key, "content"), encode(content))))
     if edits:
-        yield EditFile(mending.book_path, tuple(edits), role=_ROLE)
+        yield EditFile(state.path, tuple(edits), role=_ROLE)
 
 
 # --- messages, links and names ------------------------------------------------------------------------------------
 
 
-def _show_last_scene(mending: Mending) -> Changes:
-    chat, last = mending.chat, mending.opened.last
+def _show_last_scene(case: RepairCase) -> Changes:
+    chat, last = case.timeline.chat, case.timeline.last
     hidden = [n for n in range(scene_start(chat, last), last + 1) if _can_be_shown(chat.line_bytes(n))]
     if hidden:
         edits = tuple(LineEdit(number, Put(("is_system",), "false")) for number in hidden)
-        yield EditFile(mending.chat_path, edits, role=_ROLE)
+        yield EditFile(case.timeline.path, edits, role=_ROLE)
 
 
 def _can_be_shown(line: bytes) -> bool:
     return shown_again(line) is not line
 
 
-def _remove_link(mending: Mending) -> Changes:
+def _remove_link(case: RepairCase) -> Changes:
     edits = [
-        edit for name in {link.chat for link in mending.opened.dangling} for edit in links_taken_out(mending.chat, name)
+        edit
+        for name in {link.chat for link in case.index.dangling(case.timeline.address, case.timeline.chat)}
+        for edit in links_taken_out(case.timeline.chat, name)
     ]
     if edits:
-        yield EditFile(mending.chat_path, tuple(edits), role=_ROLE)
+        yield EditFile(case.timeline.path, tuple(edits), role=_ROLE)
 
 
-def _remove_entry(mending: Mending) -> Changes:
-    edits = [Drop(("chat_metadata", *MAP_PATH, name)) for name in mending.opened.stale_map]
+def _remove_entry(case: RepairCase) -> Changes:
+    edits = [Drop(("chat_metadata", *MAP_PATH, name)) for name in case.index.stale_map(case.timeline.address)]
     if edits:
-        yield _edited(mending, *edits)
+        yield _edited(case, *edits)
 
 
-def _relink(mending: Mending) -> Changes:
-    at, opened = mending.opened.forked_at, mending.opened
-    if mending.parent is None or at is None or not mending.parent.chat.has(at):
+def _relink(case: RepairCase) -> Changes:
+    timeline = case.timeline
+    at = timeline.forked_at
+    if case.parent is None or at is None or not case.parent.chat.has(at):
         return
-    name = encode(opened.name)
+    name = encode(timeline.name)
     link: Edit = Put(("extra", "bookmark_link"), name)
-    if opened.kind == "branch":
+    if timeline.kind == "branch":
         link = Append(("extra", "branches"), name)
     edits = [LineEdit(at, link)]
-    if opened.book_name:
-        edits.append(LineEdit(HEADER, _put(*MAP_PATH, opened.name, value=opened.book_name)))
-    yield EditFile(mending.parent.path, tuple(edits), role=_ROLE)
+    if timeline.book_name:
+        edits.append(LineEdit(HEADER, _put(*MAP_PATH, timeline.name, value=timeline.book_name)))
+    yield EditFile(case.parent.path, tuple(edits), role=_ROLE)
 
 
-def _make_main(mending: Mending) -> Changes:
+def _make_main(case: RepairCase) -> Changes:
     edits: list[Edit] = [Drop(("chat_metadata", "main_chat"))]
-    if mending.opened.identity is not None:
+    if case.timeline.identity is not None:
         edits.append(_put(IDENTITY_KEY, "parent", value=None))
-    yield _edited(mending, *edits)
+    yield _edited(case, *edits)
 
 
-def _follow_rename(mending: Mending) -> Changes:
+def _follow_rename(case: RepairCase) -> Changes:
     """Follow what was renamed: the lorebook, the parent, or the chat itself, as the finding says."""
-    opened = mending.opened
+    timeline = case.timeline
     edits: list[Edit] = []
-    if mending.code == "LOREBOOK_MISSING" and opened.book_now:
-        edits.append(_put("world_info", value=opened.book_now))
-        edits += _recorded(mending, cloned_lorebook_name=opened.book_now)
-        cache = opened.metadata.get("auto_lorebooks")
-        if isinstance(cache, dict) and cache.get("lorebookName") == opened.book_name:
-            edits.append(_put("auto_lorebooks", "lorebookName", value=opened.book_now))
-        yield from _mapped(mending, opened.book_now)
-    if mending.code == "PARENT_MISSING" and opened.parent_now:
-        edits.append(_put("main_chat", value=opened.parent_now))
-        if opened.identity is not None:
-            edits.append(_put(IDENTITY_KEY, "parent", value=opened.parent_now))
-    if mending.code == "CHAT_RENAMED" and opened.renamed_from:
-        edits += _renamed(mending, opened.renamed_from)
-        yield from _renamed_relatives(mending, opened.renamed_from)
+    if case.code == "LOREBOOK_MISSING" and (book := case.index.book_now(timeline)):
+        edits.append(_put("world_info", value=book))
+        edits += _recorded(case, cloned_lorebook_name=book)
+        cache = timeline.metadata.get("auto_lorebooks")
+        if isinstance(cache, dict) and cache.get("lorebookName") == timeline.book_name:
+            edits.append(_put("auto_lorebooks", "lorebookName", value=book))
+        yield from _mapped(case, book)
+    if case.code == "PARENT_MISSING" and (parent := case.index.parent_now(timeline)):
+        edits.append(_put("main_chat", value=parent))
+        if timeline.identity is not None:
+            edits.append(_put(IDENTITY_KEY, "parent", value=parent))
+    if case.code == "CHAT_RENAMED" and timeline.renamed_from:
+        edits += _renamed(case, timeline.renamed_from)
+        yield from _renamed_relatives(case, timeline.renamed_from)
     if edits:
-        yield _edited(mending, *edits)
+        yield _edited(case, *edits)
 
 
-def _renamed(mending: Mending, old: str) -> list[Edit]:
-    opened = mending.opened
-    edits: list[Edit] = [_put(IDENTITY_KEY, "chat", value=opened.name), *_recorded(mending, chat_id=opened.name)]
-    if opened.running.chat_id == old:
-        edits.append(_put(RUNNING_KEY, "chat_id", value=opened.name))
+def _renamed(case: RepairCase, old: str) -> list[Edit]:
+    timeline = case.timeline
+    edits: list[Edit] = [_put(IDENTITY_KEY, "chat", value=timeline.name), *_recorded(case, chat_id=timeline.name)]
+    if read_running_recap(timeline.metadata).chat_id == old:
+        edits.append(_put(RUNNING_KEY, "chat_id", value=timeline.name))
     return edits
 
 
-def _renamed_relatives(mending: Mending, old: str) -> Changes:
+def _renamed_relatives(case: RepairCase, old: str) -> Changes:
     """Tell the parent and the children of a new name."""
-    new = mending.opened.name
-    for child in mending.children:
+    new = case.timeline.name
+    for child in case.children:
         edits: list[Edit] = [_put("main_chat", value=new)]
-        if own_identity(child.chat.metadata, child.name) is not None:
+        if own_identity(child.metadata, child.name) is not None:
             edits.append(_put(IDENTITY_KEY, "parent", value=new))
-        yield _edited(mending, *edits, path=child.path)
-    if mending.parent is None:
+        yield _edited(case, *edits, path=child.path)
+    if case.parent is None:
         return
-    lines = list(_links_renamed(mending.parent.chat, old, new))
-    mapped = read_map(mending.parent.chat.metadata)
+    lines = list(_links_renamed(case.parent.chat, old, new))
+    mapped = read_map(case.parent.metadata)
     if old in mapped:
         lines.append(LineEdit(HEADER, Drop(("chat_metadata", *MAP_PATH, old))))
         lines.append(LineEdit(HEADER, _put(*MAP_PATH, new, value=mapped[old])))
     if lines:
-        yield EditFile(mending.parent.path, tuple(lines), role=_ROLE)
+        yield EditFile(case.parent.path, tuple(lines), role=_ROLE)
 
 
 def _links_renamed(chat: Chat, old: str, new: str) -> Iterator[LineEdit]:
@@ -334,14 +330,14 @@ def _links_renamed(chat: Chat, old: str, new: str) -> Iterator[LineEdit]:
                 yield LineEdit(number, Put((*path, "extra", "branches", place), encode(new)))
 
 
-REPAIRS: dict[str, tuple[str, Callable[[Mending], Changes]]] = {
+REPAIRS: dict[str, tuple[str, Callable[[RepairCase], Changes]]] = {
     "from-trash": ("Bring the lorebook back from the trash", _from_trash),
     "from-snapshot": ("Make the lorebook anew from the last scene snapshot in this timeline", _from_snapshot),
     "from-parent": ("Copy the parent's lorebook, cut to this fork", _from_parent),
     "empty": ("Make an empty lorebook with an idle queue", _empty),
     "detach": ("Go on without a lorebook", _detach),
-    "reattach": ("Attach the lorebook that was recorded", _reattach),
-    "accept": ("Record the lorebook that is attached now", _accept),
+    "reattach": ("Attach the lorebook that is its own", _reattach),
+    "accept": ("Accept the lorebook that is attached now", _accept),
     "use-latest": ("Use the latest version of the running recap", _use_latest),
     "put-back": ("Put the recorded version of the running recap back", _put_back),
     "set-back": ("Set the running recap to the recorded version", _set_back),
@@ -362,6 +358,6 @@ REPAIRS: dict[str, tuple[str, Callable[[Mending], Changes]]] = {
 """Every repair by its name, with what it does; ``isolate`` and ``share`` are operations of their own."""
 
 
-def plan_repair(name: str, code: str, mending: Mending) -> tuple[Change, ...]:
-    """Return the changes that a repair makes about the finding *code*; empty when there is nothing it could do."""
-    return tuple(REPAIRS[name][1](replace(mending, code=code)))
+def plan_repair(name: str, case: RepairCase) -> tuple[Change, ...]:
+    """Return the changes that a repair makes; empty when there is nothing it could do."""
+    return tuple(REPAIRS[name][1](case))

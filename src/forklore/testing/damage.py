@@ -5,11 +5,11 @@ was planted is told exactly. A finding stands where the person has to look: at a
 
 What each planting implies besides the finding it is named after:
 
-- ``LEGACY_FORK`` that names its parent's book: ``SHARED_LOREBOOK`` at the fork. One with a book of its own: nothing.
-- ``SHARED_LOREBOOK`` stands at every fork that shares a book within its story, not at its main. A fork that was given
-  its sibling's book: ``LOREBOOK_MISMATCH`` as well, since its record names another one.
+- ``LEGACY_FORK`` that names its parent's book: ``SHARED_LOREBOOK`` at both. One with a book of its own: nothing.
+- ``SHARED_LOREBOOK`` stands at everybody who shares a book. A fork that was given its sibling's book:
+  ``LOREBOOK_MISMATCH`` as well, since its record names another one.
 - ``INHERITED_STATE`` with a book: ``SHARED_LOREBOOK`` at both forks. It stands for ``LEGACY_FORK``.
-- ``INTEGRITY_DUPLICATE`` stands at the copy of a main. One with a book: ``SHARED_LOREBOOK`` as well, at the copy alone.
+- ``INTEGRITY_DUPLICATE`` stands at the copy of a main. One with a book: ``SHARED_LOREBOOK`` at both as well.
 - A fork deleted in SillyTavern: ``LINK_DANGLING`` and ``MAP_STALE`` at its parent, and ``CLONE_UNUSED``.
 - ``CHAT_RENAMED`` stands at a renamed fork; a renamed main has no identity of its own that could tell. The children of
   whatever was renamed: ``PARENT_MISSING``. The parent of a renamed fork: ``LINK_DANGLING`` and ``MAP_STALE``.
@@ -20,10 +20,10 @@ What each planting implies besides the finding it is named after:
   chat, ``OPERATION_LEFTOVER`` and ``OPERATION_FOREIGN`` at the folder in ``staging``.
 
 What looks like damage and is none: forks that went on, with more messages, entries and recap versions than recorded;
-native forks without a book; stories that begin otherwise and were given one book; a fork whose parent lost the link; a
-busy queue; leftovers of a finished queue; books that nobody names and that are no clones; clones that only the
-settings, a card or a persona name; a missing book whose bytes another chat's book happens to have (that is no renamed
-book); headers of older SillyTaverns; line breaks at the end.
+native forks without a book; stories that share one book on purpose; a fork whose parent lost the link; a busy queue;
+leftovers of a finished queue; books that nobody names and that Forklore did not make, whatever they are called; clones
+that only the settings, a card or a persona name; a missing book whose bytes another chat's book happens to have (that
+is no renamed book); headers of older SillyTaverns; line breaks at the end.
 """
 
 from __future__ import annotations
@@ -190,6 +190,7 @@ class _Workspace:
         self.groups: dict[str, list[str]] = {}
         self.planted: list[Planted] = []
         self.others: dict[str, bytes] = {}
+        self.on_purpose: list[str] = []
         self._numbers = 0
 
     # --- healthy things -------------------------------------------------------------------------------------------
@@ -447,11 +448,13 @@ def _plain_story(made: _Workspace) -> None:
 
 
 def _shared_stories(made: _Workspace) -> None:
-    """Two stories with one book: somebody wanted that, since they begin otherwise."""
+    """Two stories with one book, on purpose."""
     one, other = made.main(), made.main()
     other.messages[1] = stories.message("Another beginning.", user=True)
     del made.books[other.book]
     other.metadata["world_info"] = one.book
+    made.on_purpose.append(one.book)
+    made.others[".forklore/settings.json"] = stories.pretty({"format": 1, "shared_books": made.on_purpose})
 
 
 def _bookless_story(made: _Workspace) -> None:
@@ -543,10 +546,13 @@ def _lorebook_renamed(made: _Workspace) -> None:
 
 
 def _clone_unused(made: _Workspace) -> None:
-    for mark in ("CP", "BR"):
-        name = f"Lore of old times {made.number()}__{mark}_Gone"
-        made.books[name] = _Book(name)
-        made.plant("CLONE_UNUSED", f"worlds/{name}.json")
+    for kind in ("checkpoint", "branch"):
+        fork = made.fork(made.main(), kind, linked=False)
+        made.log(fork, kind)
+        made.delete(fork)
+        made.plant("CLONE_UNUSED", f"worlds/{fork.book}.json")
+    name = f"Only looks like one {made.number()}__CP_ideas"
+    made.books[name] = _Book(name)
 
 
 def _registry_broken(made: _Workspace) -> None:
@@ -630,6 +636,7 @@ def _legacy_fork(made: _Workspace) -> None:
     made.go_on(main)
     made.plant("LEGACY_FORK", fork)
     made.plant("SHARED_LOREBOOK", fork)
+    made.plant("SHARED_LOREBOOK", main)
     main = made.main()
     fork = made.native(main)  # its parent was given another book since, so it shares none
     main.metadata["world_info"] = own = f"A new book {made.number()}"
@@ -684,6 +691,7 @@ def _integrity_duplicate(made: _Workspace) -> None:
         made.plant("INTEGRITY_DUPLICATE", copy)
         if book:
             made.plant("SHARED_LOREBOOK", copy)
+            made.plant("SHARED_LOREBOOK", main)
 
 
 def _chat_damaged(made: _Workspace) -> None:
@@ -703,6 +711,7 @@ def _chat_damaged(made: _Workspace) -> None:
 def _deleted_in_sillytavern(made: _Workspace) -> None:
     main = made.main(recaps=True)
     fork = made.fork(main)
+    made.log(fork, "checkpoint")
     made.go_on(main)
     made.delete(fork)
     made.plant("LINK_DANGLING", main)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from forklore.disk.access import (
+from forklore.access.keys import (
     Session,
     Token,
     add_token,
@@ -21,7 +21,7 @@ from forklore.disk.access import (
     read_tokens,
     redeem_code,
 )
-from forklore.disk.logins import redeem_login
+from forklore.access.logins import redeem_login
 from forklore.disk.state import State
 from forklore.errors import ForkloreError, Kind
 

@@ -87,6 +87,16 @@ def of_error(error: ForkloreError) -> dict[str, Any]:
     )
 
 
+def of_any(error: Exception) -> dict[str, Any]:
+    """Return the problem that any exception is; a bug tells nothing of the story."""
+    if isinstance(error, OSError):
+        error = unusable(error)
+    if isinstance(error, ForkloreError):
+        return of_error(error)
+    action = "Please report it with the lines that `forklore serve` wrote; nothing of your story needs to be in it."
+    return problem(500, "BUG", "bug", detail=f"This is a bug in Forklore ({type(error).__name__}).", action=action)
+
+
 def _answer(told: dict[str, Any], headers: dict[str, str] | None = None) -> Response[Any]:
     return Json(told, status_code=told["status"], media_type=PROBLEM_JSON, headers=headers or {})
 
@@ -100,7 +110,7 @@ def on_forklore_error(_request: Request[Any, Any, Any], error: ForkloreError) ->
 
 def on_os_error(_request: Request[Any, Any, Any], error: OSError) -> Response[Any]:
     """Answer when the system refuses a file."""
-    return _answer(of_error(unusable(error)))
+    return _answer(of_any(error))
 
 
 def on_unreadable_body(_request: Request[Any, Any, Any], _error: Exception) -> Response[Any]:
@@ -121,10 +131,7 @@ def on_http_error(_request: Request[Any, Any, Any], error: HTTPException) -> Res
 def on_bug(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     """Answer a bug without telling anything of the story; the traceback is written where the service was started."""
     _log.error("a bug in %s", request.url.path, exc_info=error)
-    action = "Please report it with the lines that `forklore serve` wrote; nothing of your story needs to be in it."
-    return _answer(
-        problem(500, "BUG", "bug", detail=f"This is a bug in Forklore ({type(error).__name__}).", action=action)
-    )
+    return _answer(of_any(error))
 
 
 def _what_does_not_fit(error: HTTPException) -> str:

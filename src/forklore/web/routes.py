@@ -13,6 +13,7 @@ from msgspec import field as named
 
 from forklore.app.folder import FOLDER_REPAIRS
 from forklore.errors import BadRequest, ConfirmationNeeded
+from forklore.web.jobs import Wish
 from forklore.web.problems import RESPONSES, Json
 from forklore.web.service import Service, only_on_own_page, root_of
 
@@ -25,6 +26,8 @@ RequestId = Annotated[
     str | None,
     QueryParameter(name="request", description="The job's name that was sent along when the operation was asked for."),
 ]
+EntryStart = Annotated[int, QueryParameter(description="The first entry.")]
+EntryCount = Annotated[int, QueryParameter(description="How many, at most 200.")]
 Wait = Annotated[
     float | bool | None,
     Meta(description="Seconds to wait for an idle queue and a free workspace; true for as long as it takes."),
@@ -72,9 +75,16 @@ async def status(request: Asked, service: TheService, chat: Chat) -> Json:
 
 
 @get("/contamination", responses=RESPONSES, summary="Who wrote which entry")
-async def contamination(request: Asked, service: TheService, chat: Chat) -> Json:
-    """Return whose messages can have produced each entry of the timeline's lorebook."""
-    return await service.look(request, lambda forklore: forklore.contamination(chat), is_long=True)
+async def contamination(
+    request: Asked, service: TheService, chat: Chat, start: EntryStart = 0, count: EntryCount = 50
+) -> Json:
+    """Return whose messages can have produced some entries of the timeline's lorebook, and how many there are.
+
+    Those that not every timeline would keep come first.
+    """
+    return await service.look(
+        request, lambda forklore: forklore.contamination(chat, start=start, count=count), is_long=True
+    )
 
 
 # --- forking ------------------------------------------------------------------------------------------------------
@@ -243,7 +253,8 @@ async def isolate(request: Asked, service: TheService, data: JSONBody[IsolationW
     if data.all:
         if data.dry_run:
             return await service.look(request, lambda forklore: forklore.plan_isolations(chat), is_long=True)
-        return await service.change(request, lambda forklore: forklore.isolate_all(chat), is_long=True)
+        wish = Wish("isolate", chat)
+        return await service.change(request, lambda forklore: forklore.isolate_all(chat), is_long=True, wish=wish)
     if chat is None:
         raise BadRequest("Which chat is to be isolated?")
     if data.dry_run:

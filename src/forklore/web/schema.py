@@ -74,6 +74,9 @@ EDIT = fields(
     line=maybe(COUNT), do={"enum": ["put", "drop", "append", "take"]}, path=many({"type": ["string", "integer"]}),
     text=maybe(TEXT), only_if=maybe(TEXT), prune=COUNT,
 )  # fmt: skip
+JOB: dict[str, Shape] = {
+    "job": TEXT, "command": TEXT, "chat": maybe(TEXT), "done": COUNT, "total": COUNT, "ended": FLAG,
+}  # fmt: skip
 READINESS = fields(ready=FLAG, codes=many(TEXT))
 
 ANSWERS: dict[tuple[str, str], Shape] = {
@@ -83,7 +86,24 @@ ANSWERS: dict[tuple[str, str], Shape] = {
     ("get", "check"): CHECKED,
     ("get", "verify"): open_fields(chat=TEXT, kind=KIND, ok=FLAG, findings=many(FINDING)),
     ("get", "status"): open_fields(is_checkpoint=FLAG, current_chat=TEXT, checkpoint_state=ANYTHING),
-    ("get", "contamination"): open_fields(story=TEXT, book=maybe(TEXT), entries=many(ANYTHING)),
+    ("get", "contamination"): fields(
+        story=TEXT,
+        book=TEXT,
+        timelines=many(TIMELINE),
+        total=COUNT,
+        apart=COUNT,
+        start=COUNT,
+        entries=many(
+            fields(
+                uid=ANYTHING,
+                comment=TEXT,
+                goes_to=many(TEXT),
+                produced_by=many(
+                    fields(chat=TEXT, confidence={"enum": ["certain", "likely", "possible"]}, because=TEXT)
+                ),
+            )
+        ),
+    ),
     ("post", "checkpoint"): {"anyOf": [FORK, PLAN]},
     ("post", "branch"): {"anyOf": [FORK, PLAN]},
     ("get", "repair"): open_fields(chat=TEXT, finding=FINDING, repairs=many(ANYTHING)),
@@ -135,6 +155,8 @@ ANSWERS: dict[tuple[str, str], Shape] = {
     ("get", "preview"): open_fields(kind=KIND, chat=TEXT, at=COUNT, plan=many(STEP)),
     ("get", "where"): open_fields(chat=TEXT, messages=many(open_fields(number=COUNT, ready=FLAG))),
     ("post", "open"): fields(chat=maybe(TEXT)),
+    ("get", "jobs"): fields(jobs=many(fields(**JOB))),
+    ("get", "jobs/{job}"): fields(**JOB, answer=maybe({"type": "object"}), problem=maybe(open_fields(code=TEXT))),
     ("delete", "jobs/{job}"): fields(job=TEXT, cancelled=FLAG),
     ("get", "health"): fields(name=TEXT, version=TEXT, password=FLAG),
     ("post", "pair"): fields(token=TEXT, workspace=TEXT),

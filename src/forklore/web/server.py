@@ -18,11 +18,11 @@ from typing import Any
 import uvicorn
 from litestar.types import ASGIApp
 
+from forklore.access.keys import remove_former_access, sessions_of
+from forklore.access.logins import logins_of
+from forklore.access.running import Running, announced
 from forklore.app.extension import renew_code
 from forklore.app.open import open_workspace, user_state
-from forklore.disk.access import remove_former_access, sessions_of
-from forklore.disk.logins import logins_of
-from forklore.disk.serving import Running, announced
 from forklore.disk.workspace import only_one
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.log.records import log_on_stderr

@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
+from forklore.app.log import operation_told
 from forklore.app.open import open_workspace
 from forklore.app.progress import Progress, Silent
-from forklore.app.results import operation_told
 from forklore.web.access import Holder, LoginNeeded, OwnPageNeeded
 from forklore.web.events import Events
-from forklore.web.jobs import MOST_JOBS, Job, Jobs, Together
+from forklore.web.jobs import MOST_JOBS, Job, Jobs, Together, Wish
 from forklore.web.problems import Json
 
 if TYPE_CHECKING:
     from litestar import Request
 
-    from forklore.app.forklore import Forklore
-    from forklore.app.results import Result
+    from forklore.app.forklore import Forklore, Result
 
 JOB_HEADER = "x-forklore-job"
 _ASKED_TOGETHER_SECONDS = 0.1
@@ -51,8 +50,8 @@ class Service:
         self._writers: CapacityLimiter | None = None
 
     def idle_seconds(self) -> float:
-        """Return for how long nobody has asked or listened."""
-        return 0.0 if self.events.anybody else time.monotonic() - self._asked
+        """Return for how long nobody has asked or listened, and nothing went on."""
+        return 0.0 if self.events.anybody or self.jobs.any_running else time.monotonic() - self._asked
 
     # --- requests -------------------------------------------------------------------------------------------------
 
@@ -66,11 +65,20 @@ class Service:
         return Json(await self._in_reader(lambda: act(_opened(holder.root)).to_json()))
 
     async def change(
-        self, request: Request[Any, Any, Any], act: Callable[[Forklore], Result], *, is_long: bool = False
+        self,
+        request: Request[Any, Any, Any],
+        act: Callable[[Forklore], Result],
+        *,
+        is_long: bool = False,
+        wish: Wish | None = None,
     ) -> Json:
-        """Answer with what *act* returns, and tell everybody what it did."""
+        """Answer with what *act* returns, and tell everybody what it did; with a *wish* it goes on without its asker.
+
+        Not so if the request has no name: nobody could find it again, or stop it.
+        """
         holder, name = self._holder(request), request.headers.get(JOB_HEADER)
-        return Json(await self._as_job(request, holder, name, act, is_long=is_long, tell=True))
+        wish = None if name is None else wish
+        return Json(await self._as_job(request, holder, name, act, is_long=is_long, wish=wish, tell=True))
 
     def _holder(self, request: Request[Any, Any, Any]) -> Holder:
         self._asked = time.monotonic()
@@ -84,9 +92,13 @@ class Service:
         act: Callable[[Forklore], Result],
         *,
         is_long: bool,
+        wish: Wish | None = None,
         tell: bool = False,
     ) -> dict[str, Any]:
-        """Do it in a thread, where it can be followed and cancelled; whoever goes away does not want it any more."""
+        """Do it in a thread, where it can be followed and cancelled.
+
+        Whoever goes away does not want it any more, but for a *wish*, which is found again.
+        """
         root = holder.root
 
         def work() -> dict[str, Any]:
@@ -99,12 +111,14 @@ class Service:
                 if tell:
                     self.tell_operations(root, forklore)
 
-        with self.jobs.begin(holder, name, is_long=is_long) as job:
-            leaving = asyncio.create_task(_cancel_when_gone(request, job))
+        with self.jobs.begin(holder, name, is_long=is_long, wish=wish) as job:
+            leaving = None if wish else asyncio.create_task(_cancel_when_gone(request, job))
             try:
-                return await self._in_writer(work)
+                job.answer = await self._in_writer(work)
             finally:
-                leaving.cancel()
+                if leaving is not None:
+                    leaving.cancel()
+        return job.answer
 
     async def verify(self, root: Path, chat: str) -> dict[str, Any]:
         """Verify a chat, once for all who ask within a moment."""

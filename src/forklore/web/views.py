@@ -113,11 +113,22 @@ async def events(request: Asked, service: TheService) -> Stream:
     return Stream(stream, media_type="text/event-stream", headers={"cache-control": "no-store"})
 
 
-@delete("/jobs/{job:str}", status_code=200, responses=RESPONSES, summary="Cancel a job")
+@get("/jobs", responses=RESPONSES, summary="Jobs that go on without their asker")
+async def jobs(request: Asked, service: TheService) -> Json:
+    """Return the work that goes on when its asker goes away, and what of it has ended and was not forgotten yet."""
+    return Json({"jobs": [job.to_json() for job in service.jobs.wished(root_of(request))]})
+
+
+@get("/jobs/{job:str}", responses=RESPONSES, summary="One such job")
+async def job(request: Asked, service: TheService, job: FromPath[str]) -> Json:
+    """Return how far it has come, and when it has ended also what its asker was answered."""
+    return Json(service.jobs.find(root_of(request), job).whole_json())
+
+
+@delete("/jobs/{job:str}", status_code=200, responses=RESPONSES, summary="Cancel or forget a job")
 async def cancel_job(request: Asked, service: TheService, job: FromPath[str]) -> Json:
-    """Ask a piece of work to stop where that leaves nothing behind."""
-    service.jobs.cancel(root_of(request), job)
-    return Json({"job": job, "cancelled": True})
+    """Ask a piece of work to stop where that leaves nothing behind; one that has ended is forgotten."""
+    return Json({"job": job, "cancelled": service.jobs.cancel(root_of(request), job)})
 
 
 # --- coming in ----------------------------------------------------------------------------------------------------
@@ -168,6 +179,6 @@ def client_of(request: Asked) -> str:
 
 VIEWS: list[Any] = [
     overview, groups, layout, messages, recap, preview, where,
-    tell_open, events, cancel_job,
+    tell_open, events, jobs, job, cancel_job,
     health, pair, login_link, logout,
 ]  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 import forklore
 from forklore.app.forklore import Forklore
-from forklore.app.isolating import NotAFork, SharedOnPurpose
+from forklore.app.isolate import NotAFork, SharedOnPurpose
 from forklore.model.javascript import entry_hash
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat, recap_story
@@ -62,6 +62,11 @@ def go_on(root: Path, chat: str, name: str, moment: int) -> None:
     opened.say("Who else?", f"Somebody called {name}.")
     opened.end_scene(name, taken=stories.FIRST_MOMENT + moment, made=[opened.learn(f"character-{name}", "New.")])
     opened.write()
+
+
+def repairs(root: Path, chat: str) -> tuple[str, ...]:
+    (found,) = [each for each in open_at(root).verify(chat).findings if each.code == "SHARED_LOREBOOK"]
+    return found.repairs
 
 
 def codes(root: Path, chat: str) -> list[str]:
@@ -161,22 +166,26 @@ def test_verify_and_doctor_tell_of_the_copy_alone_and_offer_to_isolate_it(story:
     assert (shared.code, shared.severity.value, shared.repairs) == ("SHARED_LOREBOOK", "error", ("isolate", "share"))
     assert MIRA in shared.details
     assert [(each.code, each.repairs[0]) for each in rest] == [("RUNNING_RECAP_FOREIGN", "isolate")]
-    assert workspace.verify(MIRA).findings == ()
+    (owner,) = workspace.verify(MIRA).findings
+    assert (owner.code, owner.repairs) == ("SHARED_LOREBOOK", ("isolate-others", "share"))
     found = {(each.finding.code, each.chat) for each in workspace.doctor().findings}
-    assert found == {(code, chat) for code in ("SHARED_LOREBOOK", "RUNNING_RECAP_FOREIGN", "INTEGRITY_DUPLICATE")}
+    assert found == {
+        ("SHARED_LOREBOOK", MIRA),
+        *((code, chat) for code in ("SHARED_LOREBOOK", "RUNNING_RECAP_FOREIGN", "INTEGRITY_DUPLICATE")),
+    }
     cards = {card.main: (card.health, card.reason) for card in workspace.view.overview().stories}
-    assert cards == {MIRA: ("isolated", None), chat: ("leaks", "SHARED_LOREBOOK")}
+    assert set(cards.values()) == {("leaks", "SHARED_LOREBOOK")}
     workspace.repair(chat, "SHARED_LOREBOOK", repair="isolate")
     assert workspace.doctor().findings == ()
 
 
-def test_the_finding_stays_at_the_copy_when_the_original_is_written_later(story: Path) -> None:
+def test_the_copy_stays_the_copy_when_the_original_is_written_later(story: Path) -> None:
     for copy in (by_import(story), by_conversion(story)):
         go_on(story, copy, "Conrad", 3)
         go_on(story, MIRA, "Berta", 4)
 
-        assert "SHARED_LOREBOOK" in codes(story, copy)
-        assert "SHARED_LOREBOOK" not in codes(story, MIRA)
+        assert repairs(story, copy) == ("isolate", "share")
+        assert repairs(story, MIRA) == ("isolate-others", "share")
 
 
 def test_a_copy_of_a_fork_that_became_a_group_chat(story: Path) -> None:
@@ -231,7 +240,7 @@ def test_the_original_is_no_copy(story: Path, copy: Copy) -> None:
 def test_where_nothing_is_certain_the_one_that_is_asked_for_is_the_copy(story: Path) -> None:
     twin = OpenChat(story, MIRA).import_again("Mira - 2026-11-17@10h00m00s")
     assert "SHARED_LOREBOOK" in codes(story, twin)
-    assert "SHARED_LOREBOOK" not in codes(story, MIRA)
+    assert "SHARED_LOREBOOK" in codes(story, MIRA)
 
     done = open_at(story).isolate(MIRA)
 
@@ -253,31 +262,32 @@ def test_a_copy_is_known_by_its_beginning_when_it_has_another_integrity(story: P
 
 
 @pytest.mark.parametrize("change", [{"mes": "Who are you?"}, {"send_date": "2026-11-16T09:00:00.000Z"}])
-def test_a_story_that_begins_otherwise_may_share_the_book(story: Path, change: dict[str, str]) -> None:
+def test_a_story_that_begins_otherwise_shares_the_book_as_well(story: Path, change: dict[str, str]) -> None:
     chat = by_import(story)
     other = OpenChat(story, chat)
     other.metadata |= {"integrity": "another", RECAP: {**other.metadata[RECAP], "chat_id": IMPORTED}}
     other.messages[1] |= change
     other.write()
-    before = read_workspace(story)
-
-    assert codes(story, chat) == codes(story, MIRA) == []
+    assert codes(story, chat) == codes(story, MIRA) == ["SHARED_LOREBOOK"]
     with pytest.raises(NotAFork):
-        open_at(story).isolate(chat)
+        open_at(story).isolate(MIRA)
+
+    open_at(story).isolate(chat)
+
     assert open_at(story).doctor().findings == ()
-    assert read_workspace(story) == before
+    assert OpenChat(story, chat).entries.keys() == OpenChat(story, MIRA).entries.keys()
 
 
-@pytest.mark.parametrize("count", [0, 1])
-def test_a_greeting_alone_tells_nothing(story: Path, count: int) -> None:
+def test_a_greeting_alone_makes_no_copy(story: Path) -> None:
     chat = by_import(story)
     other = OpenChat(story, chat)
     other.metadata = {"integrity": "another", "world_info": BOOK}
-    other.messages = other.messages[:count]
+    other.messages = other.messages[:1]
     other.write()
 
-    with pytest.raises(NotAFork):
-        open_at(story).isolate(chat)
+    (found,) = open_at(story).verify(chat).findings
+
+    assert "copy of" not in found.details
 
 
 def test_a_copy_without_a_lorebook_needs_none(tmp_path: Path) -> None:

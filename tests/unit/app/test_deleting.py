@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import forklore
-from forklore.app.deleting import ChatHasForks
+from forklore.app.delete import ChatHasForks
 from forklore.app.forklore import Forklore
 from forklore.planning.undo import UndoRefused
 from forklore.testing import stories
@@ -369,9 +369,20 @@ class TestOutOfOrder:
         assert read_workspace(tmp_path) == before
 
 
+def with_free_clone(root: Path, files: Files) -> Forklore:
+    """Return a workspace with *files* in which nobody names the clone that we made for a checkpoint."""
+    workspace = tale(root)
+    workspace.checkpoint("Mira/Tale", name="A")
+    (root / "chats/Mira/A.jsonl").unlink()
+    write_workspace(root, files)
+    return workspace
+
+
 class TestCleanup:
     def test_is_not_done_again_while_something_cannot_be_read(self, tmp_path: Path) -> None:
-        workspace = tale(tmp_path, {"worlds/Lore__CP_A.json": b"{}"})
+        workspace = tale(tmp_path)
+        workspace.checkpoint("Mira/Tale", name="A")
+        (tmp_path / "chats/Mira/A.jsonl").unlink()
         workspace.cleanup(apply=True)
         undone = workspace.undo()
         write_workspace(tmp_path, {"settings.json": b"{"})
@@ -393,9 +404,8 @@ class TestCleanup:
 
         listed = workspace.cleanup().to_json()
 
-        assert [book["name"] for book in listed["books"]] == ["Lore__CP_A", "Old__BR_Sea"]
+        assert [book["name"] for book in listed["books"]] == ["Lore__CP_A"]
         assert listed["books"][0]["from"] == f"Lore (checkpoint 'Mira/A', operation {made.operation})"
-        assert listed["books"][1] == {"name": "Old__BR_Sea", "size": 21, "age_days": 0, "from": "Old"}
         assert listed["map_entries"] == [{"chat": "Mira/Tale", "fork": "A", "book": "Lore__CP_A"}]
         assert listed["operation"] is None
         assert read_workspace(tmp_path) == before
@@ -403,7 +413,7 @@ class TestCleanup:
         cleaned = workspace.cleanup(apply=True)
 
         now = read_workspace(tmp_path)
-        assert before.keys() - now.keys() == {"worlds/Lore__CP_A.json", "worlds/Old__BR_Sea.json"}
+        assert before.keys() - now.keys() == {"worlds/Lore__CP_A.json"}
         assert OpenChat(tmp_path, "Mira/Tale").metadata["auto_recap"]["checkpoint_lorebook_map"] == {"B": kept.lorebook}
         assert cleaned.operation == workspace.log().operations[0].id
         workspace.undo()
@@ -448,18 +458,25 @@ class TestCleanup:
         }
         if len(named) < len(files):
             named["characters/Mira.png"] = stories.card_png("Mira", "Lore__CP_A")
-        workspace = tale(tmp_path, {**named, "worlds/Lore__CP_A.json": b"{}"})
+        workspace = with_free_clone(tmp_path, named)
 
         assert workspace.cleanup(apply=True).books == ()
 
     @pytest.mark.parametrize("files", UNREADABLE.values(), ids=UNREADABLE.keys())
     def test_no_clone_is_free_while_something_cannot_be_read(self, files: Files, tmp_path: Path) -> None:
-        workspace = tale(tmp_path, {**files, "worlds/Lore__CP_A.json": b"{}"})
+        workspace = with_free_clone(tmp_path, files)
 
-        shown = workspace.cleanup(apply=True)
+        shown = workspace.cleanup(apply=True, books=["Lore__CP_A"])
 
         assert (shown.books, shown.operation) == ((), None)
         assert shown.kept_because
+
+    @pytest.mark.req(139)
+    def test_a_book_that_only_looks_like_a_clone_is_the_users(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path, {"worlds/Party__CP_ideas.json": b"{}"})
+
+        assert workspace.cleanup(apply=True).books == ()
+        assert [each.finding.code for each in workspace.doctor().findings] == ["LOREBOOK_UNREADABLE"]
 
     def test_of_a_tidy_workspace_does_nothing(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import forklore
+from forklore.access import keys
+from forklore.access.keys import Token, add_token
 from forklore.app import extension
 from forklore.app.extension import SOURCE, ExtensionForeign
 from forklore.app.forklore import Forklore
 from forklore.app.open import state_folder
-from forklore.disk import access
-from forklore.disk.access import Token, add_token
 from forklore.disk.state import State
 from forklore.errors import BadRequest, LinkOutside
 from forklore.testing import stories
@@ -128,7 +128,7 @@ class TestInstall:
             (workspace.root / ".forklore").rename(elsewhere / "aside")
         (workspace.root / ".forklore").symlink_to(elsewhere)
 
-        access.remove_former_access(workspace.root)
+        keys.remove_former_access(workspace.root)
 
         assert (elsewhere / "access.json").read_text() == "mine"
 

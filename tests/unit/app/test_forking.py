@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 
 import forklore
-from forklore.app import forking
-from forklore.app.forking import GroupMissing, NameInvalid
+from forklore.app import fork as forking
+from forklore.app.fork import ForkBlocked, ForkMade, GroupMissing, NameInvalid
 from forklore.app.forklore import Forklore
 from forklore.app.progress import Silent
-from forklore.app.results import ForkBlocked, ForkMade
-from forklore.app.settings import SettingsInvalid
+from forklore.checks.settings import SettingsInvalid
 from forklore.disk.files import ContextChanged
 from forklore.disk.lock import CreationInProgress, workspace_lock
-from forklore.disk.publishing import NameTaken
+from forklore.disk.transaction.publishing import NameTaken
 from forklore.errors import BadRequest, ForkloreError
 from forklore.model.finding import Severity
 from forklore.planning.swipe import NoSuchSwipe

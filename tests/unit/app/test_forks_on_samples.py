@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import forklore
+from forklore.app.fork import ForkBlocked, ForkMade
 from forklore.app.forklore import Forklore
 from forklore.app.progress import Silent
-from forklore.app.results import ForkBlocked, ForkMade
 from forklore.formats import lorebook_json
 from forklore.testing.sillytavern import HastyDisk, OpenChat
 from forklore.testing.stories import Json, read_workspace

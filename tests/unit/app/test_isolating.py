@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import forklore
-from forklore.app import isolating
+from forklore.app import isolate as isolating
+from forklore.app.fork import ForkBlocked
 from forklore.app.forklore import Forklore
-from forklore.app.isolating import NotAFork, SharedOnPurpose
-from forklore.app.results import ForkBlocked
+from forklore.app.isolate import NotAFork, SharedOnPurpose
 from forklore.disk.files import ContextChanged
 from forklore.model.javascript import entry_hash
 from forklore.planning.isolating import plan_isolation
@@ -671,6 +671,29 @@ def test_the_report_shows_the_split_that_isolating_makes(chat: str, sample: Call
 
     live = {entry.comment for entry in workspace.contamination(MAIN).entries}
     assert {comment for comment in comments(root, done.lorebook) if comment in live} == expected
+
+
+def test_the_report_comes_in_windows_and_first_what_not_everybody_keeps(sample: Callable[[str], Path]) -> None:
+    workspace = open_at(sample(SHARED))
+    whole = workspace.contamination(MAIN)
+
+    windows = [workspace.contamination(MAIN, start=start, count=7) for start in range(0, whole.total, 7)]
+
+    assert whole.total == len(whole.entries) > 7
+    assert tuple(entry for window in windows for entry in window.entries) == whole.entries
+    assert {(each.total, each.apart, each.timelines) for each in windows} == {
+        (whole.total, whole.apart, whole.timelines)
+    }
+    apart = [len(entry.goes_to) < len(whole.timelines) for entry in whole.entries]
+    assert apart == [True] * whole.apart + [False] * (whole.total - whole.apart)
+    assert whole.apart > 0
+    assert workspace.contamination(MAIN, start=whole.total).entries == ()
+
+
+@pytest.mark.parametrize("wrong", [{"start": -1}, {"start": 10**6}, {"count": 0}, {"count": 201}])
+def test_a_window_that_is_not_there_is_refused(wrong: dict[str, int], sample: Callable[[str], Path]) -> None:
+    with pytest.raises(forklore.ForkloreError, match=r"no entry|cannot be shown at once"):
+        open_at(sample(SHARED)).contamination(MAIN, **wrong)
 
 
 def test_the_report_needs_a_book(tmp_path: Path) -> None:

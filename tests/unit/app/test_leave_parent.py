@@ -8,7 +8,7 @@ import pytest
 
 import forklore
 from forklore.app.forklore import Forklore
-from forklore.app.results import Undone
+from forklore.app.undo import Undone
 from forklore.model.plan import HEADER, LineEdit
 from forklore.planning.undo import taken_back
 from forklore.testing import stories

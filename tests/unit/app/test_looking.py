@@ -192,6 +192,7 @@ class TestStatus:
             "lorebook_match": True,
             "running_recap_current_version": 3,
             "running_recap_version_match": True,
+            "lorebook_missing": False,
         }
         assert record["message_id"] == 42
         assert status.valid

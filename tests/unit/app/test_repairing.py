@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import forklore
-from forklore.app import repairing as app_repairing
+from forklore.app import repair as app_repairing
 from forklore.app.forklore import Forklore
-from forklore.app.opening import Verified
+from forklore.app.verify import Verified
 from forklore.disk.files import ContextChanged
 from forklore.errors import BadRequest, DiskFailed
 from forklore.model.plan import HEADER, EditFile, LineEdit, Put
@@ -138,7 +138,7 @@ class TestVerifying:
         chat_file(tmp_path, "Native").write_bytes(stories.chat_bytes(metadata, stories.conversation(3)))
 
         assert codes(opened.verify("Mira/Native")) == {"LEGACY_FORK", "SHARED_LOREBOOK", "RUNNING_RECAP_FOREIGN"}
-        assert opened.verify(MAIN).findings == ()
+        assert codes(opened.verify(MAIN)) == {"SHARED_LOREBOOK"}
 
     def test_a_copy_of_a_fork_inherits_a_record_that_is_not_its_own(self, tmp_path: Path) -> None:
         opened = workspace(tmp_path)

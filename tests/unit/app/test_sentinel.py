@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import forklore
+from forklore.app.fork import ForkMade
 from forklore.app.forklore import Forklore
-from forklore.app.results import ForkMade
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat, recap_story
 from forklore.testing.stories import Json, read_workspace, write_workspace

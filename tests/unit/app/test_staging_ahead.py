@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from forklore.app import forking
+from forklore.app import fork as forking
 from forklore.disk.system import Look
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk

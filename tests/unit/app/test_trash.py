@@ -7,7 +7,7 @@ import pytest
 import forklore
 from forklore.app.forklore import Forklore
 from forklore.app.trash import ItemNotFound
-from forklore.disk.publishing import NameTaken
+from forklore.disk.transaction.publishing import NameTaken
 from forklore.errors import BadRequest
 from forklore.planning.undo import TrashAltered, UndoRefused
 from forklore.testing import stories

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from forklore.access.running import Running
 from forklore.autostart.kept import Kept
 from forklore.autostart.look import Seen, is_running, troubles
-from forklore.disk.serving import Running
 from forklore.model.finding import Severity
 
 KEPT = Kept(

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from forklore.channels.cut import Parent
 from forklore.channels.lorebook import BookCut
 from forklore.formats.lorebook_json import parse_lorebook
+from forklore.gathered.timeline import TimelineState
 from forklore.testing import stories
-from forklore.testing.cuts import cut, metadata_after, parent
+from forklore.testing.cuts import cut, metadata_after, parent, timeline
 from forklore.testing.stories import Json, conversation, entry, message, queue, scene, snapshot
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
 
-def book_of(origin: Parent, at: int | None = None, *, other_swipe: bool = False) -> BookCut:
+def book_of(origin: TimelineState, at: int | None = None, *, other_swipe: bool = False) -> BookCut:
     book: BookCut = cut(origin, "lorebook", at, other_swipe=other_swipe).value
     return book
 
@@ -25,7 +25,7 @@ def entries_of(book: BookCut) -> dict[str, Json]:
     return entries
 
 
-def told(then: list[Json], now: list[Json], *, later: int = 3, **top: Any) -> Parent:
+def told(then: list[Json], now: list[Json], *, later: int = 3, **top: Any) -> TimelineState:
     """Return a story whose scene ends at message 1 with the entries *then*, and whose book has *now* in the present."""
     messages = [message("Turn 0."), message("Turn 1.", extra=scene(entries=snapshot(then, "Lore")))]
     return parent({}, [*messages, *conversation(later, first=2)], now, **top)
@@ -118,18 +118,16 @@ class TestFromASnapshot:
         assert entries_of(book)["0"]["scanDepth"] == 3
 
     @pytest.mark.req(41)
-    def test_file_level_keys_come_from_the_live_book(self) -> None:
+    def test_file_level_keys_come_from_the_live_book_and_are_named_but_for_a_whole_book_among_them(self) -> None:
         origin = told([entry(0, "a")], [entry(0, "a")], name="Lore", extensions={"x": 1}, originalData={"y": 2})
 
-        data = book_of(origin, 2).data
+        made = cut(origin, "lorebook", 2)
 
-        assert data is not None
-        top = json.loads(data)
-        assert {key: top[key] for key in ("name", "extensions", "originalData")} == {
-            "name": "Lore__CP_Fork",
-            "extensions": {"x": 1},
-            "originalData": {"y": 2},
-        }
+        assert made.value.data is not None
+        top = json.loads(made.value.data)
+        assert (top["name"], top["extensions"]) == ("Lore__CP_Fork", {"x": 1})
+        assert "originalData" not in top
+        assert (made.carried, made.left_out) == (("lorebook.extensions",), ("lorebook.originalData",))
 
     @pytest.mark.req(53, 163)
     def test_the_queue_keeps_entry_and_uid_but_no_operation(self) -> None:
@@ -170,7 +168,7 @@ class TestFromASnapshot:
         assert origin.book is not None
         live = parse_lorebook("Lore", origin.book.data.replace(b'"huge": 1', b'"huge": 1e400'))
 
-        data = book_of(Parent(origin.chat, live), 2).data
+        data = book_of(timeline(origin.chat, live), 2).data
 
         assert data is not None
         assert b"Infinity" not in data
@@ -191,7 +189,7 @@ class TestFromASnapshot:
 
 
 class TestWhichSnapshot:
-    def story(self, *scenes: Json | None) -> Parent:
+    def story(self, *scenes: Json | None) -> TimelineState:
         messages = [
             message(f"Turn {number}.", extra=extra if extra is not None else {}) for number, extra in enumerate(scenes)
         ]
@@ -200,7 +198,7 @@ class TestWhichSnapshot:
     def of(self, name: str, taken: int | None = stories.FIRST_MOMENT, **members: Any) -> Json:
         return scene(name, entries=snapshot([entry(0, name)], "Lore"), taken=taken, **members)
 
-    def comments(self, origin: Parent, at: int) -> list[str]:
+    def comments(self, origin: TimelineState, at: int) -> list[str]:
         return [each.comment for each in book_of(origin, at).outline]
 
     def test_the_last_one_at_or_before_the_message_counts(self) -> None:
@@ -225,6 +223,29 @@ class TestWhichSnapshot:
         origin = self.story(undated, self.of("second", 3))
 
         assert book_of(origin, 0).source == "present"
+
+    @pytest.mark.parametrize("how", [{"scene_break_visible": False}, {"entries": ()}, {"other": True}])
+    def test_whatever_was_made_of_a_later_scene_tells_that_an_earlier_one_was_worked_over(self, how: Json) -> None:
+        later: Json = scene("later", entries=snapshot([entry(0, "second")], "Lore"), taken=9)
+        data = later["auto_recap_memory"]
+        if "entries" in how:
+            data["scene_recap_metadata"][str(data["scene_recap_current_index"])] |= {"allEntries": [], "combined_at": 2}
+        elif "other" in how:
+            data["scene_recap_metadata"]["7"] = {"timestamp": 2}
+        else:
+            data |= how
+            data["scene_recap_metadata"][str(data["scene_recap_current_index"])]["combined_at"] = 2
+
+        assert book_of(self.story(self.of("first", 3), later), 0).source == "present"
+        assert book_of(self.story(self.of("first", 2), later), 0).source == "scene-snapshot"
+
+    def test_one_without_a_time_is_not_trusted(self) -> None:
+        undated = self.of("first")
+        for version in undated["auto_recap_memory"]["scene_recap_metadata"].values():
+            version.pop("combined_at", None)
+            version.pop("timestamp", None)
+
+        assert book_of(self.story(undated, {}), 0).source == "present"
 
     def test_a_hidden_break_does_not_count(self) -> None:
         origin = self.story(self.of("first", 1), self.of("hidden", 2, scene_break_visible=False))

@@ -5,12 +5,12 @@ import pytest
 from forklore.channels.scenes import (
     Scene,
     has_recap_messages,
-    mid_flight,
     recap_data,
     scene_at,
     scene_breaks,
     scene_start,
 )
+from forklore.channels.survey import Survey
 from forklore.formats.chat_jsonl import Chat
 from forklore.testing.cuts import cut, parent
 from forklore.testing.stories import RECAP, Json, chat_bytes, conversation, message, scene
@@ -101,7 +101,7 @@ class TestRecaps:
         flying = scene("b", stage1_lorebook_metadata={"entries": []})
         story = chat(scene("a"), flying, {"auto_recap_memory": {"stage1_lorebook_metadata": None}}, flying)
 
-        assert list(mid_flight(story, upto=2)) == [1]
+        assert Survey(story).unfinished_recaps(upto=2) == [1]
 
 
 class TestVersions:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forklore.channels import CHANNELS, cut_channels
-from forklore.channels.identity import own_identity
+from forklore.formats.record import own_identity
 from forklore.model.timeline import mark_of
 from forklore.testing.cuts import cut, metadata_after, parent, point
 from forklore.testing.stories import Json, conversation, entry

@@ -2,7 +2,7 @@
 
 import pytest
 
-from forklore.channels.witnesses import last_in_common, name_of, terms_of, words_of, works_of
+from forklore.attribution.witnesses import last_in_common, name_of, terms_of, words_of, works_of
 from forklore.formats.chat_jsonl import Chat
 from forklore.testing.stories import (
     Json,

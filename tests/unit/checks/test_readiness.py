@@ -1,20 +1,24 @@
 """Where in a chat a fork may be made; that it agrees with ``check`` is in tests/unit/app/views and tests/property."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from forklore.channels.cut import Parent
 from forklore.channels.lorebook import book_at
 from forklore.checks.readiness import Readiness, asks_book
-from forklore.checks.requirements import REQUIREMENTS, Effect, Policy, Subject
+from forklore.checks.requirements import REQUIREMENTS, Effect, Policy
 from forklore.formats.chat_jsonl import Chat
 from forklore.formats.lorebook_json import parse_lorebook
+from forklore.gathered.timeline import TimelineState
 from forklore.testing import stories
+from forklore.testing.cuts import timeline
 from forklore.testing.stories import chat_bytes, conversation, lorebook_bytes, operation, queue, recap_version
 
 STRICT = Policy(strict=True)
 
 
-def subject(*, busy: bool = False, hidden: int = 0, damage: str = "") -> Subject:
+def story(*, busy: bool = False, hidden: int = 0) -> TimelineState:
     said = conversation(8)
     said[3]["extra"] = stories.scene()
     said[6]["extra"] = stories.scene()
@@ -23,11 +27,11 @@ def subject(*, busy: bool = False, hidden: int = 0, damage: str = "") -> Subject
     metadata = stories.running_recap("Tale", [recap_version(0, 3), recap_version(1, 6)], 1)
     book = parse_lorebook("Lore", lorebook_bytes([queue([operation()] if busy else [])]))
     chat = Chat.from_bytes(chat_bytes(metadata, said))
-    return Subject("Mira/Tale", "checkpoint", None, Parent(chat, book), damage=damage, book_name="Lore")
+    return timeline(chat, book)
 
 
 def test_a_finished_scene_is_ready_and_what_follows_it_is_not() -> None:
-    ready = Readiness(subject(), STRICT)
+    ready = Readiness(story(), STRICT)
 
     assert ready.codes_at(3) == ready.codes_at(6) == ()
     assert ready.codes_at(4) == ("NO_SCENE_BREAK", "NO_SCENE_RECAP", "SCENE_NOT_IN_RUNNING_RECAP")
@@ -35,20 +39,20 @@ def test_a_finished_scene_is_ready_and_what_follows_it_is_not() -> None:
 
 
 def test_codes_come_in_the_order_of_the_table() -> None:
-    assert Readiness(subject(busy=True), STRICT).codes_at(99) == ("MESSAGE_NOT_FOUND", "QUEUE_NOT_EMPTY")
-    assert Readiness(subject(busy=True), STRICT).codes_at(1)[:2] == ("QUEUE_NOT_EMPTY", "NO_SCENE_BREAK")
+    assert Readiness(story(busy=True), STRICT).codes_at(99) == ("MESSAGE_NOT_FOUND", "QUEUE_NOT_EMPTY")
+    assert Readiness(story(busy=True), STRICT).codes_at(1)[:2] == ("QUEUE_NOT_EMPTY", "NO_SCENE_BREAK")
 
 
 def test_the_book_is_cut_once_for_all_messages_between_two_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
 
-    def noted(parent: Parent, upto: int, *, clone: str | None, is_head: bool) -> object:
+    def noted(parent: TimelineState, upto: int, **how: Any) -> object:
         made.append(upto)
-        return book_at(parent, upto, clone=clone, is_head=is_head)
+        return book_at(parent, upto, **how)
 
     monkeypatch.setattr("forklore.checks.readiness.book_at", noted)
     policy = Policy(overrides={"LOREBOOK_FROM_PRESENT": Effect.BLOCK})
-    ready = Readiness(subject(), policy)
+    ready = Readiness(story(), policy)
 
     assert {ready.codes_at(number) for number in range(7)} == {("LOREBOOK_FROM_PRESENT",)}
     assert ready.codes_at(7) == ()
@@ -64,7 +68,7 @@ def test_no_book_is_cut_for_rows_that_only_warn() -> None:
 @pytest.mark.parametrize("hidden, blocked", [(0, []), (1, [0]), (5, [0, 1, 2, 3, 4]), (8, list(range(8)))])
 @pytest.mark.parametrize("backwards", [False, True])
 def test_a_visible_message_is_found_from_wherever_one_asks(hidden: int, blocked: list[int], backwards: bool) -> None:
-    ready = Readiness(subject(hidden=hidden), Policy(overrides={"HISTORY_HIDDEN": Effect.BLOCK}))
+    ready = Readiness(story(hidden=hidden), Policy(overrides={"HISTORY_HIDDEN": Effect.BLOCK}))
 
     order = reversed(range(8)) if backwards else range(8)
 
@@ -78,7 +82,7 @@ def test_an_unfinished_recap_counts_from_its_message_on_and_a_broken_line_too(ba
     lines = chat_bytes({}, said).split(b"\n")
     lines[6] = b'{"mes":"x","extra":{"stage1_lorebook_metadata'  # message 5
     lines[6] += b'":1'
-    whole = Subject("Mira/Tale", "checkpoint", None, Parent(Chat.from_bytes(b"\n".join(lines)), None))
+    whole = timeline(Chat.from_bytes(b"\n".join(lines)))
     ready = Readiness(whole, Policy(overrides={"RECAP_IN_PROGRESS": Effect.BLOCK}))
 
     order = reversed(range(8)) if backwards else range(8)
@@ -101,6 +105,6 @@ def test_rows_that_hold_everywhere_ask_nothing_of_a_message() -> None:
 
 
 def test_a_chat_that_cannot_be_read_is_damaged_everywhere() -> None:
-    ready = Readiness(subject(damage="No header."), STRICT)
+    ready = Readiness(replace(story(), damage="No header."), STRICT)
 
     assert {ready.codes_at(number) for number in range(9)} == {("CHAT_DAMAGED",)}

@@ -1,12 +1,14 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from forklore.channels.cut import Parent
 from forklore.checks.requirements import REQUIREMENTS, Effect, Policy, check
 from forklore.formats.chat_jsonl import Chat
+from forklore.gathered.timeline import MISSING, UNREADABLE, BookState, TimelineState
 from forklore.model.finding import Finding, Report
-from forklore.testing.cuts import parent, subject
+from forklore.model.names import comparable
+from forklore.testing.cuts import attempt, parent, timeline
 from forklore.testing.stories import (
     Json,
     chat_bytes,
@@ -28,12 +30,18 @@ STANDARD, STRICT = Policy(), Policy(strict=True)
 KEY = "auto_recap_running_scene_recaps"
 
 
-def ready(*operations: Json, extra: Json | None = None, **metadata: Any) -> Parent:
+def ready(*operations: Json, extra: Json | None = None, **metadata: Any) -> TimelineState:
     """Return a timeline whose last message closes a finished scene, with an idle queue unless told otherwise."""
     entries = [registry(0, "item", [registry_line(1, "item-Lamp")]), entry(1, "item-Lamp"), queue(operations)]
     last = message("Turn 2.", extra=scene(entries=snapshot(entries, "Lore")) if extra is None else extra)
     known = {**running_recap("Tale", [recap_version(0, 2)], 0), **metadata}
     return parent(known, [*conversation(2), last], entries)
+
+
+def active(origin: TimelineState, *where: str) -> TimelineState:
+    """Return a timeline whose lorebook is active in other places too."""
+    assert origin.lorebook
+    return replace(origin, lorebook=replace(origin.lorebook, active=where))
 
 
 def codes(findings: tuple[Finding, ...]) -> list[str]:
@@ -49,7 +57,7 @@ class TestAReadyTimeline:
     @pytest.mark.req(1, 30, 151)
     @pytest.mark.parametrize("policy", [STANDARD, STRICT])
     def test_meets_every_requirement(self, policy: Policy) -> None:
-        report = check(subject(ready()), policy)
+        report = check(attempt(ready()), policy)
 
         assert report.valid
         assert report.to_json() == {
@@ -72,7 +80,7 @@ class TestTheMessage:
     @pytest.mark.req(10, 11, 34)
     @pytest.mark.parametrize("at", [-1, 3, 99])
     def test_must_exist(self, at: int) -> None:
-        report = check(subject(ready(), at), STANDARD)
+        report = check(attempt(ready(), at), STANDARD)
 
         assert codes(report.errors) == ["MESSAGE_NOT_FOUND"]
         assert report.errors[0].message == f"Message not found: there is no message {at}"
@@ -81,7 +89,7 @@ class TestTheMessage:
     @pytest.mark.req(10)
     @pytest.mark.parametrize("at", [None, 0])
     def test_cannot_be_one_of_none(self, at: int | None) -> None:
-        report = check(subject(parent({}, []), at), STANDARD)
+        report = check(attempt(parent({}, []), at), STANDARD)
 
         assert codes(report.errors) == ["MESSAGE_NOT_FOUND"]
         assert report.errors[0].details == "The chat has no messages yet."
@@ -99,7 +107,7 @@ class TestTheQueue:
             operation(3, "completed"),
         ]
 
-        report = check(subject(ready(*operations), kind=kind), policy)
+        report = check(attempt(ready(*operations), kind=kind), policy)
 
         assert report.errors[0].to_json() == {
             "code": "QUEUE_NOT_EMPTY",
@@ -114,7 +122,7 @@ class TestTheQueue:
 
     @pytest.mark.req(14)
     def test_with_one_operation_says_so_in_the_singular(self) -> None:
-        report = check(subject(ready(operation())), STANDARD)
+        report = check(attempt(ready(operation())), STANDARD)
 
         assert report.errors[0].message.startswith("Cannot create checkpoint: 1 operation in queue.")
         assert report.errors[0].details.startswith("(1 pending, 0 in progress): ")
@@ -123,11 +131,11 @@ class TestTheQueue:
     def test_with_leftovers_is_idle(self) -> None:
         leftovers = [operation(number, status) for number, status in enumerate(["cancelled", "failed", "completed"])]
 
-        assert check(subject(ready(*leftovers)), STRICT).valid
+        assert check(attempt(ready(*leftovers)), STRICT).valid
 
     @pytest.mark.parametrize("entries", [[queue(uid=1), queue(uid=2)], [queue() | {"content": "{"}]])
     def test_that_cannot_be_read_blocks(self, entries: list[Json]) -> None:
-        report = check(subject(parent({}, conversation(2), entries)), STANDARD)
+        report = check(attempt(parent({}, conversation(2), entries)), STANDARD)
 
         assert codes(report.errors) == ["QUEUE_UNREADABLE"]
         assert not report.state.queue_empty
@@ -136,28 +144,28 @@ class TestTheQueue:
 class TestTheLorebook:
     @pytest.mark.req(44, 47)
     def test_that_is_missing_blocks(self) -> None:
-        report = check(
-            subject(parent({"world_info": "Lore"}, conversation(2)), book_name="Lore", book_missing=True), STANDARD
-        )
+        gone = BookState("Lore", "worlds/Lore.json", fault=MISSING)
+        report = check(attempt(replace(parent({"world_info": "Lore"}, conversation(2)), lorebook=gone)), STANDARD)
 
         assert codes(report.errors) == ["LOREBOOK_MISSING"]
         assert "'Lore' is missing" in report.errors[0].message
 
     @pytest.mark.req(44, 47)
     def test_that_cannot_be_read_blocks(self) -> None:
-        report = check(subject(parent({}, conversation(2)), book_name="Lore", book_damage="It is not JSON."), STANDARD)
+        broken = BookState("Lore", "worlds/Lore.json", fault=UNREADABLE, details="It is not JSON.")
+        report = check(attempt(replace(parent({}, conversation(2)), lorebook=broken)), STANDARD)
 
         assert codes(report.errors) == ["LOREBOOK_UNREADABLE"]
         assert report.errors[0].details == "It is not JSON."
 
     def test_that_is_active_elsewhere_is_a_warning(self) -> None:
-        report = check(subject(ready(), also_active=("globally", "as a persona's lorebook")), STRICT)
+        report = check(attempt(active(ready(), "globally", "as a persona's lorebook")), STRICT)
 
         assert codes(report.warnings) == ["LOREBOOK_ALSO_ACTIVE"]
         assert "Active globally, as a persona's lorebook" in report.warnings[0].details
 
     def test_of_the_present_is_a_warning(self) -> None:
-        report = check(subject(parent({}, conversation(3), [entry(0, "a")]), 1), STRICT)
+        report = check(attempt(parent({}, conversation(3), [entry(0, "a")]), 1), STRICT)
 
         assert codes(report.warnings) == ["LOREBOOK_FROM_PRESENT"]
 
@@ -165,7 +173,7 @@ class TestTheLorebook:
     def test_with_a_broken_registry_is_a_warning(self) -> None:
         origin = parent(running_recap("Tale", [], 0), conversation(2), [registry(0, "item", [registry_line(9, "x")])])
 
-        finding = told(check(subject(origin), STRICT), "REGISTRY_BROKEN")
+        finding = told(check(attempt(origin), STRICT), "REGISTRY_BROKEN")
 
         assert "lists UID 9 as 'x', but the book has no such entry." in finding.details
 
@@ -173,7 +181,7 @@ class TestTheLorebook:
         lines = [registry_line(number, "x") for number in range(100, 115)]
 
         finding = told(
-            check(subject(parent({}, conversation(2), [registry(0, "item", lines)])), STANDARD), "REGISTRY_BROKEN"
+            check(attempt(parent({}, conversation(2), [registry(0, "item", lines)])), STANDARD), "REGISTRY_BROKEN"
         )
 
         assert finding.details.count("no such entry") == 10
@@ -181,7 +189,7 @@ class TestTheLorebook:
 
     @pytest.mark.req(54, 90)
     def test_that_is_not_attached_is_a_warning(self) -> None:
-        report = check(subject(parent(running_recap("Tale", [], 0), conversation(2))), STRICT)
+        report = check(attempt(parent(running_recap("Tale", [], 0), conversation(2))), STRICT)
 
         assert told(report, "NO_LOREBOOK").message == "No lorebook attached to current chat"
         assert "NO_LOREBOOK" in codes(report.warnings)
@@ -191,7 +199,7 @@ class TestTheScene:
     @pytest.mark.req(19, 27, 31, 154)
     @pytest.mark.parametrize("extra", [{}, scene(scene_break_visible=False), scene(scene_break=False)])
     def test_break_is_wanted(self, extra: Json) -> None:
-        finding = told(check(subject(ready(extra=extra)), STANDARD), "NO_SCENE_BREAK")
+        finding = told(check(attempt(ready(extra=extra)), STANDARD), "NO_SCENE_BREAK")
 
         assert finding.message == "Message is not a scene break"
         assert finding.action == "Mark this message as a scene break"
@@ -200,14 +208,14 @@ class TestTheScene:
     @pytest.mark.req(21, 22, 27)
     @pytest.mark.parametrize("recap", ["", " \n "])
     def test_recap_is_wanted(self, recap: str) -> None:
-        finding = told(check(subject(ready(extra=scene(recap=recap))), STANDARD), "NO_SCENE_RECAP")
+        finding = told(check(attempt(ready(extra=scene(recap=recap))), STANDARD), "NO_SCENE_RECAP")
 
         assert finding.action == "Generate scene recap"
         assert finding.details == "Open scene break panel and click Generate"
 
     @pytest.mark.req(26)
     def test_lorebook_work_is_wanted(self) -> None:
-        report = check(subject(ready(extra=scene(activated=0))), STANDARD)
+        report = check(attempt(ready(extra=scene(activated=0))), STANDARD)
 
         assert codes(report.warnings) == ["NO_LOREBOOK_ENTRY"]
 
@@ -222,7 +230,7 @@ class TestTheScene:
         ],
     )
     def test_running_recap_is_wanted_and_version_nought_is_one(self, stored: Json, wanted: bool) -> None:
-        report = check(subject(ready(**stored)), STANDARD)
+        report = check(attempt(ready(**stored)), STANDARD)
 
         assert ("NO_RUNNING_RECAP" in codes(report.warnings)) is wanted
         assert report.state.has_running_recap is not wanted
@@ -232,7 +240,7 @@ class TestTheScene:
     @pytest.mark.req(25)
     @pytest.mark.parametrize("ends, wanted", [(0, True), (1, True), (2, False)])
     def test_is_wanted_in_the_running_recap(self, ends: int, wanted: bool) -> None:
-        report = check(subject(ready(**running_recap("Tale", [recap_version(4, ends)], 4))), STANDARD)
+        report = check(attempt(ready(**running_recap("Tale", [recap_version(4, ends)], 4))), STANDARD)
 
         assert ("SCENE_NOT_IN_RUNNING_RECAP" in codes(report.warnings)) is wanted
         if wanted:
@@ -246,69 +254,70 @@ class TestTheScene:
         ],
     )
     def test_recap_that_is_being_made_is_a_warning(self, extra: Json) -> None:
-        report = check(subject(ready(extra=extra)), STANDARD)
+        report = check(attempt(ready(extra=extra)), STANDARD)
 
         assert told(report, "RECAP_IN_PROGRESS").details == "Unfinished at message 2."
 
     def test_history_that_is_hidden_is_a_warning(self) -> None:
         origin = parent({}, [message(f"Turn {n}.", is_system=True) for n in range(2)])
 
-        assert codes(check(subject(origin), STRICT).warnings) == ["HISTORY_HIDDEN"]
+        assert codes(check(attempt(origin), STRICT).warnings) == ["HISTORY_HIDDEN"]
 
     def test_history_with_one_visible_message_is_none(self) -> None:
         origin = parent({}, [message("Turn 0."), message("Turn 1.", is_system=True)])
 
-        assert check(subject(origin), STRICT).warnings == ()
+        assert check(attempt(origin), STRICT).warnings == ()
 
 
 class TestTheFlag:
     @staticmethod
-    def origin(extra: object) -> Parent:
-        return parent({}, [*conversation(1), message("Turn 1.", extra=extra)])
+    def origin(extra: object, *beside: str) -> TimelineState:
+        read = parent({}, [*conversation(1), message("Turn 1.", extra=extra)])
+        return replace(read, beside=frozenset(map(comparable, beside)))
 
     def test_of_an_earlier_checkpoint_goes_to_the_new_one_with_a_warning(self) -> None:
-        origin = self.origin({"bookmark_link": "Before the storm"})
+        origin = self.origin({"bookmark_link": "Before the storm"}, "Before the storm")
 
-        found = check(subject(origin, has_chat="Before the storm".__eq__), STRICT).warnings
+        found = check(attempt(origin), STRICT).warnings
 
         assert codes(found) == ["CHECKPOINT_REPLACED"]
         assert "'Before the storm'" in found[0].message
 
     @pytest.mark.parametrize("extra", [{}, None, {"bookmark_link": ""}, {"bookmark_link": 1}, {"branches": ["There"]}])
     def test_of_nobody_is_free(self, extra: object) -> None:
-        assert check(subject(self.origin(extra), has_chat=lambda _: True), STRICT).warnings == ()
+        assert check(attempt(self.origin(extra, "There", "1")), STRICT).warnings == ()
 
     def test_that_leads_nowhere_is_free(self) -> None:
         origin = self.origin({"bookmark_link": "Gone"})
 
-        assert check(subject(origin, has_chat=lambda _: False), STRICT).warnings == ()
+        assert check(attempt(origin), STRICT).warnings == ()
 
     def test_stays_when_a_branch_is_made(self) -> None:
-        origin = self.origin({"bookmark_link": "There"})
+        origin = self.origin({"bookmark_link": "There"}, "There")
 
-        assert check(subject(origin, kind="branch", has_chat=lambda _: True), STRICT).warnings == ()
+        assert check(attempt(origin, kind="branch"), STRICT).warnings == ()
 
     def test_of_another_message_is_none_of_its_business(self) -> None:
-        origin = self.origin({"bookmark_link": "There"})
+        origin = self.origin({"bookmark_link": "There"}, "There")
 
-        assert check(subject(origin, 0, has_chat=lambda _: True), STRICT).warnings == ()
+        assert check(attempt(origin, 0), STRICT).warnings == ()
 
 
 class TestDamage:
     @pytest.mark.req(44)
     def test_a_chat_that_cannot_be_read_blocks_and_nothing_else_is_asked(self) -> None:
-        broken = Parent(Chat.from_bytes(b"nothing"), None)
+        broken = timeline(Chat.from_bytes(b"nothing"))
 
-        report = check(subject(broken, damage="The first line is not a header.", cuts={}), STRICT)
+        report = check(attempt(broken, damage="The first line is not a header.", cuts={}), STRICT)
 
         assert codes(report.errors) == ["CHAT_DAMAGED"]
         assert report.errors[0].details == "The first line is not a header."
 
     def test_a_line_that_is_no_message_blocks_and_says_where(self) -> None:
         data = chat_bytes({}, conversation(2)) + b"\n" + b"\n".join([b"oops", line(message("The end.")), b"42"])
-        origin = Parent(Chat.from_bytes(data), None)
+        origin = timeline(Chat.from_bytes(data))
 
-        report = check(subject(origin, 0), STANDARD)
+        report = check(attempt(origin, 0), STANDARD)
 
         assert codes(report.errors) == ["CHAT_DAMAGED"]
         assert report.errors[0].details == "Not messages: line 4, 6."
@@ -324,9 +333,9 @@ class TestDamage:
     @pytest.mark.parametrize("policy", [STANDARD, STRICT])
     def test_a_needed_line_that_is_broken_blocks(self, broken: bytes, policy: Policy) -> None:
         data = chat_bytes({}, conversation(2)) + b"\n" + broken + b"\n" + line(message("The end."))
-        origin = Parent(Chat.from_bytes(data), None)
+        origin = timeline(Chat.from_bytes(data))
 
-        report = check(subject(origin), policy)
+        report = check(attempt(origin), policy)
 
         assert codes(report.errors) == ["CHAT_DAMAGED"]
         assert "Message 2 is not readable JSON" in report.errors[0].details
@@ -346,7 +355,7 @@ class TestPolicies:
     @pytest.mark.req(19, 21, 23, 25, 26, 27)
     @pytest.mark.parametrize("code", SOFT)
     def test_the_standard_warns_where_the_strict_one_blocks(self, code: str) -> None:
-        asked = subject(SOFT[code])
+        asked = attempt(SOFT[code])
 
         assert code in codes(check(asked, STANDARD).warnings)
         assert check(asked, STANDARD).valid
@@ -355,7 +364,7 @@ class TestPolicies:
     @pytest.mark.parametrize("code", SOFT)
     @pytest.mark.parametrize("policy", [STANDARD, STRICT])
     def test_a_setting_overrides_any_row(self, code: str, policy: Policy) -> None:
-        asked = subject(SOFT[code])
+        asked = attempt(SOFT[code])
 
         blocks = check(asked, Policy(policy.strict, {code: Effect.BLOCK}))
         warns = check(asked, Policy(policy.strict, {code: Effect.WARN}))
@@ -366,7 +375,7 @@ class TestPolicies:
         assert code not in codes((*ignores.errors, *ignores.warnings))
 
     def test_a_setting_can_let_a_busy_queue_pass(self) -> None:
-        report = check(subject(ready(operation())), Policy(overrides={"QUEUE_NOT_EMPTY": Effect.WARN}))
+        report = check(attempt(ready(operation())), Policy(overrides={"QUEUE_NOT_EMPTY": Effect.WARN}))
 
         assert report.valid
         assert codes(report.warnings) == ["QUEUE_NOT_EMPTY"]
@@ -376,7 +385,7 @@ class TestPolicies:
     def test_all_problems_are_told_at_once(self) -> None:
         origin = ready(operation(), extra={}, **running_recap("Tale", [], 0))
 
-        report = check(subject(origin, also_active=("globally",)), STRICT)
+        report = check(attempt(active(origin, "globally")), STRICT)
 
         assert codes(report.errors) == ["QUEUE_NOT_EMPTY", "NO_SCENE_BREAK", "NO_SCENE_RECAP", "NO_RUNNING_RECAP"]
         assert codes(report.warnings) == ["LOREBOOK_ALSO_ACTIVE"]
@@ -385,7 +394,7 @@ class TestPolicies:
     def test_every_problem_says_what_to_do(self) -> None:
         origin = ready(operation(), extra={}, **running_recap("Tale", [], 0))
 
-        report = check(subject(origin, 99, also_active=("globally",), damage="", book_missing=True), STRICT)
+        report = check(attempt(active(origin, "globally")), STRICT)
 
         assert len(report.errors) >= 3
         assert all(finding.message and finding.action for finding in (*report.errors, *report.warnings))
@@ -418,7 +427,7 @@ class TestPlainChats:
     )
     @pytest.mark.parametrize("entries", [None, [entry(0, "a")]])
     def test_see_nothing_of_recaps(self, metadata: Json, entries: list[Json] | None, policy: Policy) -> None:
-        report = check(subject(parent(metadata, conversation(3), entries)), policy)
+        report = check(attempt(parent(metadata, conversation(3), entries)), policy)
 
         assert (report.errors, report.warnings) == ((), ())
 
@@ -433,20 +442,20 @@ class TestPlainChats:
         ],
     )
     def test_with_a_key_of_the_extension_are_none(self, metadata: Json) -> None:
-        report = check(subject(parent(metadata, conversation(3))), STANDARD)
+        report = check(attempt(parent(metadata, conversation(3))), STANDARD)
 
         assert "NO_SCENE_BREAK" in codes(report.warnings)
 
     @pytest.mark.parametrize("entries", [[registry(0, "item")], [queue()]])
     def test_with_an_entry_of_the_extension_are_none(self, entries: list[Json]) -> None:
-        report = check(subject(parent({}, conversation(3), entries)), STANDARD)
+        report = check(attempt(parent({}, conversation(3), entries)), STANDARD)
 
         assert "NO_SCENE_BREAK" in codes(report.warnings)
 
     def test_with_a_message_of_the_extension_are_none(self) -> None:
         origin = parent({}, [message("Turn 0.", extra=scene()), message("Turn 1.")])
 
-        assert "NO_SCENE_BREAK" in codes(check(subject(origin), STANDARD).warnings)
+        assert "NO_SCENE_BREAK" in codes(check(attempt(origin), STANDARD).warnings)
 
 
 class TestAsCut:
@@ -456,7 +465,7 @@ class TestAsCut:
         messages = [message("Turn 0."), message("Turn 1.", extra=scene()), *conversation(3, first=2)]
         origin = parent(running_recap("Tale", versions, 1), messages)
 
-        report = check(subject(origin, 1), STANDARD)
+        report = check(attempt(origin, 1), STANDARD)
 
         assert "SCENE_NOT_IN_RUNNING_RECAP" not in codes(report.warnings)
         assert report.state.has_running_recap
@@ -468,12 +477,12 @@ class TestAsCut:
         messages = [message("Turn 0.", extra=scene(entries=snapshot(then, "Lore"))), *conversation(3, first=1)]
         origin = parent({}, messages, now)
 
-        assert "REGISTRY_BROKEN" not in codes(check(subject(origin, 1), STANDARD).warnings)
-        assert "REGISTRY_BROKEN" in codes(check(subject(origin), STANDARD).warnings)
+        assert "REGISTRY_BROKEN" not in codes(check(attempt(origin, 1), STANDARD).warnings)
+        assert "REGISTRY_BROKEN" in codes(check(attempt(origin), STANDARD).warnings)
 
     def test_what_a_channel_finds_is_a_warning(self) -> None:
         stored = {"auto_recap": {"combined_recap": {"content": "x", "message_count": 9}}}
 
-        report = check(subject(parent(stored, conversation(9)), 3), STRICT)
+        report = check(attempt(parent(stored, conversation(9)), 3), STRICT)
 
         assert "COMBINED_RECAP_LEFT_OUT" in codes(report.warnings)

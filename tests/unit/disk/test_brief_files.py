@@ -164,7 +164,7 @@ def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for module in (files, scan):
         monkeypatch.setattr(module, "is_online_only", lambda found: found.st_mtime_ns in numbers)
     monkeypatch.setattr(files, "read_shared", read_here)
-    for name in ("app.reading", "disk.scan", "disk.referrers", "disk.workspace", "app.around"):
+    for name in ("disk.gather", "disk.scan", "disk.naming", "disk.workspace"):
         monkeypatch.setattr(f"forklore.{name}.OpenFile", BriefFile)
     os.utime(tmp_path / "chats/Mira/Here.jsonl", ns=(1, 1))
     return tmp_path

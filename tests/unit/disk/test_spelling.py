@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from forklore.disk.places import Places
-from forklore.disk.workspace import ChatNotFound, Workspace, comparable
+from forklore.disk.workspace import ChatNotFound, Workspace
+from forklore.model.names import comparable
 from forklore.testing import stories
 from forklore.testing.stories import write_workspace
 

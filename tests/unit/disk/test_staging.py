@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from forklore.disk import staging
 from forklore.disk.disk import Disk
 from forklore.disk.files import OpenFile
-from forklore.disk.staging import Stager
+from forklore.disk.transaction import staging
+from forklore.disk.transaction.staging import Stager
 from forklore.model.plan import Bytes, DigestOf, Piece, Range
 
 LARGE = (b"The tide comes in. " * 70_000)[:1_300_000]

@@ -1,4 +1,5 @@
 import base64
+import io
 import json
 import struct
 import zlib
@@ -8,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore.formats.card_png import CardUnreadable, card_lorebook, read_card
+from forklore.formats import card_png
+from forklore.formats.card_png import CardUnreadable, card_lorebook
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 CARD = {"name": "Mira", "data": {"extensions": {"world": "Mira Löre 界"}}}
@@ -32,6 +34,10 @@ def card_chunk(keyword: bytes, card: Any) -> bytes:
     return text(keyword, base64.b64encode(json.dumps(card, ensure_ascii=False).encode()))
 
 
+def read_card(png: bytes) -> Any:
+    return card_png.read_card(io.BytesIO(png))
+
+
 class TestReadCard:
     @pytest.mark.parametrize("keyword", [b"chara", b"ccv3", b"Chara"])
     def test_reads_either_chunk(self, keyword: bytes) -> None:
@@ -49,7 +55,6 @@ class TestReadCard:
     def test_an_image_without_a_card_has_none(self) -> None:
         assert read_card(png()) is None
         assert read_card(png(text(b"Comment", b"chara"), chunk(b"tEXt", b"chara"))) is None
-        assert read_card(SIGNATURE) is None
 
     def test_what_follows_the_end_of_the_image_is_not_read(self) -> None:
         assert read_card(png() + card_chunk(b"chara", CARD)) is None
@@ -95,14 +100,26 @@ class TestReadCard:
 
         assert read_card(png(text(b"chara", value))) == {"name": "M\ufffdra"}
 
-    def test_an_image_cut_anywhere_gives_its_card_or_none(self) -> None:
-        whole = png(card_chunk(b"chara", CARD), card_chunk(b"ccv3", CARD))
+    def test_an_image_cut_anywhere_gives_its_card_or_is_unreadable(self) -> None:
+        card = card_chunk(b"chara", CARD)
+        whole = png(card, card_chunk(b"ccv3", CARD))
+        begins = whole.index(card)
 
         for length in range(len(SIGNATURE), len(whole)):
-            assert read_card(whole[:length]) in (CARD, None)
+            if length >= begins + len(card) - 4:
+                assert read_card(whole[:length]) == CARD
+            else:
+                with pytest.raises(CardUnreadable, match="ends too early"):
+                    read_card(whole[:length])
 
-    def test_a_length_beyond_the_file_is_not_followed(self) -> None:
-        assert read_card(SIGNATURE + b"\xff\xff\xff\xfftEXtchara\0e30=") is None
+    @pytest.mark.parametrize("length", [b"\xff\xff\xff\xff", b"\0\0\1\0"])
+    def test_a_length_beyond_the_file_is_not_followed(self, length: bytes) -> None:
+        with pytest.raises(CardUnreadable, match=r"too large|too early"):
+            read_card(SIGNATURE + length + b"tEXtchara\0e30=")
+
+    def test_an_image_of_parts_without_end_is_unreadable(self) -> None:
+        with pytest.raises(CardUnreadable, match="too many parts"):
+            read_card(SIGNATURE + chunk(b"tIME", b"") * 100_001)
 
     @given(st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text())))
     def test_every_card_comes_back(self, card: dict[str, Any]) -> None:

@@ -97,6 +97,14 @@ class TestLinks:
             Link(3, "checkpoint", "Hidden"),
         ]
 
+    @pytest.mark.parametrize("since, found", [(0, ["A", "B"]), (1, ["B"]), (2, []), (9, [])])
+    def test_only_those_from_a_message_on_are_read_when_that_is_asked_for(self, since: int, found: list[str]) -> None:
+        messages = [message("Here.", extra={"bookmark_link": name}) for name in ("A", "B")]
+
+        links = links_of(Chat.from_bytes(chat_bytes({}, messages)), since=since)
+
+        assert [link.chat for link in links] == found
+
     def test_a_link_in_both_places_is_one(self) -> None:
         swipes = swiped("One.", "Two.", extras=[{"bookmark_link": "A"}, {"bookmark_link": "A"}])
 

@@ -1,8 +1,22 @@
+import json
 import sys
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from forklore.formats.json_text import NotJson, encode, faster_reader, parse, parse_object, to_bytes, to_text
+
+_plain = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+    | st.just("\ud83d")
+)
+_values = st.recursive(_plain, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=30)
 
 
 class TestParse:
@@ -69,6 +83,19 @@ class TestEncode:
     def test_half_an_emoji_is_an_escape(self) -> None:
         assert encode("\ud83d!") == '"\\ud83d!"'
         assert encode("😀") == '"😀"'
+        assert encode(["é", "\udc9f", "a"]) == '["é","\\udc9f","a"]'
 
     def test_a_number_too_large_for_javascript_is_null_there(self) -> None:
         assert encode({"a": [parse("1e400"), 1.5]}) == '{"a":[null,1.5]}'
+
+    @given(_values, st.sampled_from([2, 4]))
+    def test_it_is_laid_out_alike_with_and_without_the_faster_writer(self, value: Any, indent: int) -> None:
+        assert faster_reader(is_worth_it=True) is not None
+        plain = json.dumps(value, ensure_ascii=False, indent=indent).replace("\ud83d", "\\ud83d")
+
+        assert encode(value, indent=indent) == plain
+
+    def test_without_the_faster_writer_it_is_laid_out_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "msgspec", None)
+
+        assert encode({"a": [], "b": [1]}, indent=2) == '{\n  "a": [],\n  "b": [\n    1\n  ]\n}'

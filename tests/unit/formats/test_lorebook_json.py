@@ -41,6 +41,13 @@ class TestOutline:
         assert [each.uid for each in book.outline.queue_entries] == [9]
         assert [each.uid for each in book.outline.registry_entries] == [0]
 
+    def test_entries_are_found_by_uid_and_comment_without_the_queue(self) -> None:
+        unnamed = {**entry(5, "", "a rumour"), "comment": "(unnamed)"}
+        book = parse_lorebook("Book", lorebook_bytes([entry(3, "Mira", "a cook"), unnamed, queue(uid=9)]))
+
+        assert {key: place for key, (place, _) in book.live_entries.items()} == {(3, "Mira"): "3", (5, ""): "5"}
+        assert book.live_entries[3, "Mira"][1]["content"] == "a cook"
+
     @pytest.mark.req(43)
     def test_empty_slots_and_odd_values_are_of_no_interest(self) -> None:
         entries: Json = {"0": None, "1": "text", "2": {"uid": "2", "comment": None}, "3": {"uid": True}, "x": {}}

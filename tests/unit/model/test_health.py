@@ -1,7 +1,8 @@
 import pytest
 
-from forklore.model.health import ISOLATED, LEAKS, UNVERIFIED, Health, health_of, worst
-from forklore.model.timeline import ChatFacts, grow_stories
+from forklore.checks.health import ISOLATED, LEAKS, UNVERIFIED, Health, health_of, worst
+from forklore.model.timeline import ChatFacts
+from forklore.testing.indexes import workspace_index
 
 
 def chat(name: str, book: str | None = None, *, parent: str | None = "Tale", **members: object) -> ChatFacts:
@@ -10,11 +11,9 @@ def chat(name: str, book: str | None = None, *, parent: str | None = "Tale", **m
 
 
 def healths(*chats: ChatFacts, books: str = "", shared: str = "") -> dict[str, Health]:
-    (story,) = grow_stories([chat("Tale", "Lore", parent=None), *chats])
-    facts = {each.address: each for each in (chat("Tale", "Lore", parent=None), *chats)}
-    there = {"Lore", *books.split()}
-    found = health_of(story, facts, is_there=there.__contains__, shared_on_purpose=shared.split())
-    return {address.removeprefix("Mira/"): health for address, health in found.items()}
+    index = workspace_index([chat("Tale", "Lore", parent=None), *chats], books=["Lore", *books.split()], shared=shared)
+    (story,) = index.stories
+    return {each.chat.removeprefix("Mira/"): health_of(each, index) for each in story.timelines}
 
 
 @pytest.mark.req(2, 131)
@@ -51,6 +50,11 @@ def test_a_fork_that_has_nothing_to_share_is_isolated_whoever_made_it() -> None:
     assert healths(chat("B", kind=None))["B"] == (ISOLATED, None)
 
 
+@pytest.mark.req(2)
+def test_a_lorebook_from_the_present_is_unverified() -> None:
+    assert healths(chat("B", "Own", is_from_present=True), books="Own")["B"] == (UNVERIFIED, "LOREBOOK_FROM_PRESENT")
+
+
 def test_a_damaged_chat_is_unverified() -> None:
     assert healths(chat("B", damaged=True))["B"] == (UNVERIFIED, "CHAT_DAMAGED")
 
@@ -61,3 +65,12 @@ def test_the_worst_of_several_counts() -> None:
     assert worst([well, doubt, bad, doubt]) == bad
     assert worst([well, doubt, Health(UNVERIFIED, "CHAT_DAMAGED")]) == doubt
     assert worst([]) == well
+
+
+def test_others_are_told_by_their_address_in_whichever_spelling_they_name_the_book() -> None:
+    chats = [chat("Tale", "Lore", parent=None), chat("B", "lore"), chat("C", "Lore"), chat("D")]
+    index = workspace_index(chats, books=["Lore"], folds_names=True)
+
+    assert index.other_users("LORE", "Mira/B") == ("Mira/Tale", "Mira/C")
+    assert index.other_users(None, "Mira/D") == ()
+    assert index.sharers("Mira/C") == ("Mira/Tale", "Mira/B")

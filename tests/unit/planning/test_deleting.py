@@ -1,22 +1,24 @@
 """Plans of removals: what goes in which order, and what is left alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from forklore.formats.chat_jsonl import Chat
 from forklore.formats.group_json import Group
+from forklore.gathered.workspace import MapEntry
 from forklore.model.plan import HEADER, Drop, EditFile, LineEdit, Put, RestoreFile, Take, TrashFile
 from forklore.model.timeline import ChatFacts
 from forklore.planning.deleting import (
     Deletion,
-    MapEntry,
     group_entry_removal,
     link_removals,
     plan_cleanup,
     plan_delete,
     plan_restore,
-    stale_map_entries,
 )
 from forklore.testing import stories
+from forklore.testing.indexes import workspace_index
 
 CHAT, BOOK = TrashFile("chats/M/A.jsonl", ((1, "x"),)), TrashFile("worlds/A.json", ((1, "x"),))
 
@@ -66,9 +68,9 @@ def facts(folder: str, name: str, *mapped: tuple[str, str]) -> ChatFacts:
 @pytest.mark.req(140, 144)
 def test_only_entries_of_vanished_chats_are_stale() -> None:
     chats = [facts("M", "P", ("A", "a"), ("B", "b"), ("C/D", "c")), facts("group:1", "G", ("A", "a"), ("H", "h"))]
-    there = [("M", "A"), ("M", "CD"), ("group:", "H")]
+    index = replace(workspace_index(chats), present=frozenset([("M", "A"), ("M", "CD"), ("group:", "H")]))
 
-    assert list(stale_map_entries(chats, there)) == [MapEntry("M/P", "B", "b"), MapEntry("group:1/G", "A", "a")]
+    assert index.stale_map_entries == (MapEntry("M/P", "B", "b"), MapEntry("group:1/G", "A", "a"))
 
 
 def test_cleaning_up_commits_with_the_last_book() -> None:

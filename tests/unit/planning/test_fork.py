@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from forklore.channels.cut import Parent
-from forklore.checks.requirements import Policy, Subject, check
+from forklore.checks.requirements import ForkAttempt, Policy, check
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_edit import apply_edits
 from forklore.formats.json_text import to_text
 from forklore.formats.lorebook_json import parse_lorebook
+from forklore.gathered.timeline import TimelineState
 from forklore.model.plan import HEADER, Bytes, CreateFile, DigestOf, EditFile, Fingerprint, Piece, Plan, Range
 from forklore.planning.fork import ForkFiles, draft_fork, plan_fork
 from forklore.planning.swipe import NoSuchSwipe
-from forklore.testing.cuts import parent, point
+from forklore.testing.cuts import parent, point, timeline
 from forklore.testing.stories import (
     Json,
     chat_bytes,
@@ -47,7 +47,7 @@ class Planned:
 
     def __init__(
         self,
-        origin: Parent,
+        origin: TimelineState,
         at: int | None = None,
         *,
         kind: str = "checkpoint",
@@ -60,8 +60,8 @@ class Planned:
         if origin.book is None:
             files = replace(files, book=None, clone=None, clone_name=None)
         draft = draft_fork(origin, where, swipe=swipe, show_last_scene=show_last_scene)
-        subject = Subject("Mira/Tale", kind, where.at, origin, draft.cuts, book_name=files.book and "Lore")
-        self.plan: Plan = plan_fork(draft, check(subject, Policy()), files)
+        asked = ForkAttempt(origin, kind, where.at, draft.cuts)
+        self.plan: Plan = plan_fork(draft, check(asked, Policy()), files)
         self.sources = {FILES.parent: origin.chat.read(0, origin.chat.lines.size)}
         if origin.book is not None and FILES.book is not None:
             self.sources[FILES.book] = origin.book.data
@@ -101,7 +101,7 @@ class Planned:
         return b"\n".join(lines)
 
 
-def tale(*messages: Json, entries: list[Json] | None = None, **metadata: Any) -> Parent:
+def tale(*messages: Json, entries: list[Json] | None = None, **metadata: Any) -> TimelineState:
     return parent(metadata, messages or conversation(4), [entry(0, "a")] if entries is None else entries)
 
 
@@ -163,7 +163,7 @@ class TestTheChat:
     @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b"\n\n"])
     def test_keeps_how_the_file_begins_and_ends(self, start: bytes, end: bytes) -> None:
         data = start + chat_bytes({"a": 1}, conversation(3)).replace(b"\n", b"\r\n") + end
-        origin = Parent(Chat.from_bytes(data), None)
+        origin = timeline(Chat.from_bytes(data))
 
         made = Planned(origin).chat
 
@@ -174,7 +174,7 @@ class TestTheChat:
 
     def test_keeps_every_byte_of_the_header_that_needs_no_change(self) -> None:
         header = b'{ "odd":1E5, "chat_metadata":{ "x":1.0,"x":-0, "integrity" : "old" }, "user_name":"\\ud83d" }'
-        origin = Parent(Chat.from_bytes(header + b"\n" + line(message("Hello."))), None)
+        origin = timeline(Chat.from_bytes(header + b"\n" + line(message("Hello."))))
 
         made = Planned(origin).chat.split(b"\n")[0]
 
@@ -186,7 +186,7 @@ class TestTheChat:
         stored = b'{"chat_id":"Tale","current_version":1,"versions":' + versions + b"}"
         header = b'{"chat_metadata":{"auto_recap_running_scene_recaps":' + stored + b"}}"
         messages = b"\n".join(line(each) for each in conversation(12))
-        origin = Parent(Chat.from_bytes(header + b"\n" + messages), None)
+        origin = timeline(Chat.from_bytes(header + b"\n" + messages))
 
         made = Planned(origin, 5).chat.split(b"\n")[0]
 
@@ -195,7 +195,7 @@ class TestTheChat:
     def test_is_readable_by_javascript_whatever_numbers_it_holds(self) -> None:
         huge = b'{"chat_id":"Tale","current_version":0,"versions":[{"version":0,"new_scene_index":0,"x":1e400}]}'
         header = b'{"chat_metadata":{"auto_recap_running_scene_recaps":' + huge + b"}}"
-        origin = Parent(Chat.from_bytes(header + b"\n" + line(message("Hello."))), None)
+        origin = timeline(Chat.from_bytes(header + b"\n" + line(message("Hello."))))
 
         assert b"Infinity" not in Planned(origin).chat
 
@@ -225,7 +225,7 @@ class TestTheChat:
     def test_is_not_drafted_from_a_scene_that_cannot_be_read(self) -> None:
         broken = b'{"extra":{"auto_recap_memory":{"scene_break":true}}, oops'
         data = chat_bytes({}, []) + b"\n" + broken + b"\n" + line(message("Hidden.", is_system=True))
-        origin = Parent(Chat.from_bytes(data), None)
+        origin = timeline(Chat.from_bytes(data))
 
         with pytest.raises(ChatDamaged):
             draft_fork(origin, point(origin), swipe=None, show_last_scene=True)
@@ -344,7 +344,7 @@ class TestTheClone:
     def test_has_the_bytes_of_the_book_but_for_its_title(self) -> None:
         origin = tale()
         data = b"\xef\xbb\xbf" + lorebook_bytes([entry(0, "a")], name="Lore", odd=[1]) + b"\n"
-        origin = Parent(origin.chat, parse_lorebook("Lore", data))
+        origin = timeline(origin.chat, parse_lorebook("Lore", data))
 
         planned = Planned(origin)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from forklore.disk.access import offer_code, read_tokens
+from forklore.access.keys import offer_code, read_tokens
 from forklore.disk.state import State
 from forklore.disk.system import IS_WINDOWS
 from forklore.web.access import Access, Bucket, Holder, Login, LoginNeeded, NotPaired, TooManyRequests

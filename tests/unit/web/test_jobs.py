@@ -11,7 +11,7 @@ from forklore.disk.lock import CreationInProgress
 from forklore.errors import BadRequest
 from forklore.web.access import Holder, TooManyRequests
 from forklore.web.events import Events
-from forklore.web.jobs import JobNotFound, Jobs, Together
+from forklore.web.jobs import JobNotFound, Jobs, Together, Wish
 
 ROOT = Path("data/default-user")
 ANNA, BORIS = Holder(ROOT, "anna's key"), Holder(ROOT, "boris's key")
@@ -133,6 +133,72 @@ def test_stopping_cancels_what_runs_and_begins_nothing_more() -> None:
             job.go_on()
     with pytest.raises(Cancelled), jobs.begin(ANNA, None):
         pass
+
+
+WISH = Wish("isolate", "Mira/Tale")
+
+
+def test_work_with_a_wish_is_found_with_how_far_it_has_come_and_what_came_of_it() -> None:
+    jobs = Jobs(Events())
+    with jobs.begin(ANNA, "my-job-1", wish=WISH) as job:
+        job.advance(1, 3)
+        (running,) = jobs.wished(ROOT)
+        shown = {"job": "my-job-1", "command": "isolate", "chat": "Mira/Tale", "done": 1, "total": 3, "ended": False}
+        assert running.to_json() == shown
+        assert jobs.wished(Path("data/somebody-else")) == []
+        job.answer = {"forks": []}
+
+    found = jobs.find(ROOT, "my-job-1").whole_json()
+    assert found == {**shown, "ended": True, "answer": {"forks": []}, "problem": None}
+
+
+def test_what_went_wrong_is_found_too() -> None:
+    jobs = Jobs(Events())
+    for name, error in (
+        ("my-job-1", BadRequest("no")),
+        ("my-job-2", OSError("no")),
+        ("my-job-3", ValueError("secret")),
+    ):
+        with pytest.raises(type(error)), jobs.begin(ANNA, name, wish=WISH):
+            raise error
+
+    problems = [job.whole_json()["problem"] for job in jobs.wished(ROOT)]
+    assert [each["status"] for each in problems] == [422, 409, 500]
+    assert "secret" not in str(problems)
+
+
+def test_what_somebody_has_seen_is_forgotten() -> None:
+    jobs = Jobs(Events())
+    with jobs.begin(ANNA, "my-job-1", wish=WISH) as job:
+        job.answer = {}
+    with pytest.raises(BadRequest), jobs.begin(ANNA, "my-job-1"):
+        pass
+
+    assert jobs.cancel(ROOT, "my-job-1") is False
+    assert jobs.wished(ROOT) == []
+    with pytest.raises(JobNotFound):
+        jobs.find(ROOT, "my-job-1")
+
+
+def test_of_what_nobody_looks_at_the_latest_eight_are_kept() -> None:
+    jobs = Jobs(Events())
+    for number in range(10):
+        with jobs.begin(ANNA, f"my-job-{number}", wish=WISH) as job:
+            job.answer = {}
+
+    assert [job.to_json()["job"] for job in jobs.wished(ROOT)] == [f"my-job-{number}" for number in range(2, 10)]
+
+
+def test_work_without_a_wish_leaves_nothing_to_find() -> None:
+    jobs = Jobs(Events())
+    with jobs.begin(ANNA, "my-job-1") as job:
+        assert jobs.any_running
+        with pytest.raises(JobNotFound):
+            jobs.find(ROOT, "my-job-1")
+        job.answer = {}
+
+    assert jobs.wished(ROOT) == []
+    assert not jobs.any_running
 
 
 def test_progress_is_told_under_the_name_of_the_job() -> None:

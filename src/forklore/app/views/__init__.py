@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from forklore.app.means import Means
+from forklore.app.context import Context
 from forklore.app.views.groups import GroupsShown, show_groups
 from forklore.app.views.layout import LayoutShown, show_layout
 from forklore.app.views.messages import MessagesShown, show_messages
@@ -17,29 +17,29 @@ from forklore.app.views.where import Where, show_where
 class Views:
     """The views of one workspace; nothing is changed by looking."""
 
-    def __init__(self, means: Means) -> None:
-        """Look at the workspace of *means*."""
-        self._means = means
+    def __init__(self, context: Context) -> None:
+        """Look at the workspace of *context*."""
+        self._context = context
 
     def overview(self, open_chat: str | None = None) -> Overview:
         """Return every story with its health, the latest first; *open_chat* is open in SillyTavern."""
-        return show_overview(self._means, open_chat)
+        return show_overview(self._context, open_chat)
 
     def groups(self) -> GroupsShown:
         """Return what the groups are called."""
-        return show_groups(self._means)
+        return show_groups(self._context)
 
     def layout(self, chat: str) -> LayoutShown:
         """Return the drawing of the story that *chat* belongs to."""
-        return show_layout(self._means.workspace.resolve(chat), self._means)
+        return show_layout(self._context.workspace.resolve(chat), self._context)
 
     def messages(self, chat: str, start: int = 0, count: int = 50) -> MessagesShown:
         """Return *count* messages from *start* on, each with whether a fork may be made there."""
-        return show_messages(self._means.workspace.resolve(chat), self._means, start=start, count=count)
+        return show_messages(self._context.workspace.resolve(chat), self._context, start=start, count=count)
 
     def recap(self, chat: str, at: int) -> RecapShown:
         """Return what the recaps say at a message."""
-        return show_recap(self._means.workspace.resolve(chat), self._means, at=at)
+        return show_recap(self._context.workspace.resolve(chat), self._context, at=at)
 
     def preview(
         self,
@@ -52,12 +52,14 @@ class Views:
         show_last_scene: bool = False,
     ) -> Preview:
         """Return what a fork would come to; raises ``ForkBlocked`` when it would be refused."""
-        address = self._means.workspace.resolve(chat)
-        return show_preview(kind, address, self._means, at=at, name=name, swipe=swipe, show_last_scene=show_last_scene)
+        address = self._context.workspace.resolve(chat)
+        return show_preview(
+            kind, address, self._context, at=at, name=name, swipe=swipe, show_last_scene=show_last_scene
+        )
 
     def where(self, chat: str, at: Sequence[int]) -> Where:
         """Return whether a fork may be made at each of some messages."""
-        return show_where(self._means.workspace.resolve(chat), self._means, at=at)
+        return show_where(self._context.workspace.resolve(chat), self._context, at=at)
 
 
 __all__ = ["GroupsShown", "LayoutShown", "MessagesShown", "Overview", "Preview", "RecapShown", "Views", "Where"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.app.means import Means
+from forklore.app.context import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,6 @@ class GroupsShown:
         return {"groups": [{"id": group, "name": name} for group, name in self.names.items()]}
 
 
-def show_groups(means: Means) -> GroupsShown:
+def show_groups(context: Context) -> GroupsShown:
     """Return what every group is called."""
-    return GroupsShown({group.group_id: group.name for group in means.workspace.groups() if group.name})
+    return GroupsShown({group.group_id: group.name for group in context.workspace.groups() if group.name})

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.app.means import Means
-from forklore.app.views.health import Known
+from forklore.app.context import Context
+from forklore.checks.health import Health, health_of
 from forklore.disk.workspace import ChatUnreadable
+from forklore.gathered.workspace import WorkspaceIndex
 from forklore.model.address import ChatAddress
-from forklore.model.health import Health
 from forklore.model.layout import Lane, Layout, lay_out
-from forklore.model.timeline import ChatFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +59,16 @@ class LayoutShown:
         }
 
 
-def show_layout(address: ChatAddress, means: Means) -> LayoutShown:
+def show_layout(address: ChatAddress, context: Context) -> LayoutShown:
     """Return the drawing of the story that a chat belongs to."""
-    known = Known(means)
-    wanted = str(address)
-    story = next((s for s in known.stories if any(t.chat == wanted for t in s.timelines)), None)
+    index = context.index(with_log=False)
+    story = index.story(address)
     if story is None:
-        raise ChatUnreadable(f"{wanted!r} cannot be read.")
-    layout, healths, facts = lay_out(story), known.health_of(story), known.facts
-    return LayoutShown(
-        layout,
-        tuple(
-            LaneShown(lane, _facts(lane, facts).running_version, healths[lane.timeline.chat]) for lane in layout.lanes
-        ),
-    )
+        raise ChatUnreadable(f"{str(address)!r} cannot be read.")
+    layout = lay_out(story)
+    return LayoutShown(layout, tuple(_shown(lane, index) for lane in layout.lanes))
 
 
-def _facts(lane: Lane, facts: dict[str, ChatFacts]) -> ChatFacts:
-    return facts[lane.timeline.chat]
+def _shown(lane: Lane, index: WorkspaceIndex) -> LaneShown:
+    facts = index.facts(lane.timeline.chat)
+    return LaneShown(lane, facts.running_version if facts else None, health_of(lane.timeline, index))

@@ -14,15 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from forklore.app.forking import GroupMissing, group_path
-from forklore.app.means import Means
-from forklore.app.reading import Reading, book_in, reading
-from forklore.channels.cut import Parent
+from forklore.app.context import Context
+from forklore.app.fork import GroupMissing, group_path
+from forklore.channels.survey import Survey
 from forklore.checks.readiness import Readiness, asks_book
-from forklore.checks.requirements import REQUIREMENTS, Subject
+from forklore.checks.requirements import REQUIREMENTS
 from forklore.disk.files import OpenFile
+from forklore.disk.gather import OpenTimeline, book_in, open_timeline, with_book, with_surroundings
 from forklore.formats.chat_jsonl import LineIndex
 from forklore.formats.lorebook_json import Lorebook, LorebookUnreadable
+from forklore.gathered.timeline import UNREADABLE
 from forklore.model.address import ChatAddress
 
 T = TypeVar("T")
@@ -57,7 +58,7 @@ class _Seen:
     """What looking through a whole chat has told."""
 
     lines: LineIndex
-    answers: dict[str, Any] = field(default_factory=dict)
+    known: dict[str, Any] = field(default_factory=dict)
 
 
 _CHATS = _Remembered(8)
@@ -65,43 +66,27 @@ _BOOKS = _Remembered(4)
 
 
 @contextmanager
-def looking(address: ChatAddress, means: Means) -> Iterator[Reading]:
+def looking(address: ChatAddress, context: Context) -> Iterator[OpenTimeline]:
     """Open a timeline to look at it; of the lorebook only the outline is there."""
-    with reading(means.workspace, address, with_book=False) as read:
-        file, chat = read.files[read.chat_path], read.parent.chat
-        seen = _CHATS.of(file, lambda: _Seen(chat.lines))
-        read.parent = Parent(replace(chat, index=lambda _sought: seen.lines, answers=seen.answers), None)
-        yield read
+    with open_timeline(context.workspace, address, with_book=False) as opened:
+        chat = opened.chat
+        seen = _CHATS.of(opened.chat_file, lambda: _Seen(chat.lines))
+        yield replace(opened, chat=replace(chat, index=lambda _sought: seen.lines))
 
 
-def readiness(read: Reading, means: Means) -> ReadinessOfTimeline:
+def readiness(opened: OpenTimeline, context: Context) -> ReadinessOfTimeline:
     """Return where in a timeline a fork may be made."""
-    if asks_book(means.policy):
-        read.parse_book()
-    else:
-        _outline_book(read)
-    active: tuple[str, ...] = ()
+    timeline = with_book(opened) if asks_book(context.policy) else _with_outline(opened)
     also_active = next(row for row in REQUIREMENTS if row.code == "LOREBOOK_ALSO_ACTIVE")
-    if read.book_name and means.policy.blocks(also_active):
-        active = means.workspace.also_active(read.book_name, read.address)
-    subject = Subject(
-        address=str(read.address),
-        kind="checkpoint",
-        at=None,
-        parent=read.parent,
-        damage=read.damage,
-        book_name=read.book_name,
-        book_missing=read.book_missing,
-        book_damage=read.book_damage,
-        book_outside=read.book_outside,
-        also_active=active,
-        has_chat=lambda name: means.workspace.has_beside(read.address, name),
-    )
+    if timeline.lorebook and context.policy.blocks(also_active):
+        timeline = with_surroundings(timeline, context.workspace)
+    seen = _CHATS.of(opened.chat_file, lambda: _Seen(opened.chat.lines))
+    ready = Readiness(timeline, context.policy, Survey(opened.chat, seen.known))
     try:
-        group_path(read, means.workspace)
+        group_path(timeline, context.workspace)
     except GroupMissing as error:
-        return ReadinessOfTimeline(Readiness(subject, means.policy), (error.code,))
-    return ReadinessOfTimeline(Readiness(subject, means.policy))
+        return ReadinessOfTimeline(ready, (error.code,))
+    return ReadinessOfTimeline(ready)
 
 
 class ReadinessOfTimeline:
@@ -117,18 +102,16 @@ class ReadinessOfTimeline:
         return (*self._everywhere, *self._of_chat.codes_at(number, message))
 
 
-def _outline_book(read: Reading) -> None:
-    """Read what tells the entries of the lorebook, without keeping its text."""
-    name, path = read.book_name, read.book_path
-    if name is None or path is None:
-        return
-    file = read.files[path]
+def _with_outline(timeline: OpenTimeline) -> OpenTimeline:
+    """Return a timeline with what tells the entries of its lorebook, without their text."""
+    book, file = timeline.lorebook, timeline.book_file
+    if book is None or file is None:
+        return timeline
     try:
-        book = _BOOKS.of(file, lambda: _without_text(book_in(file, name)))
+        content = _BOOKS.of(file, lambda: _without_text(book_in(file, book.name)))
     except (LorebookUnreadable, OSError) as error:
-        read.book_damage = str(error)
-    else:
-        read.parent = Parent(read.parent.chat, book)
+        return replace(timeline, lorebook=replace(book, fault=UNREADABLE, details=str(error)))
+    return replace(timeline, lorebook=replace(book, content=content))
 
 
 def _without_text(book: Lorebook) -> Lorebook:

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.app.means import Means
-from forklore.app.reading import Reading
-from forklore.app.results import SceneShown
+from forklore.app.context import Context
+from forklore.app.show import SceneShown
 from forklore.app.views.looking import ReadinessOfTimeline, looking, readiness
-from forklore.channels.running_recap import RunningRecap, read_running_recap
+from forklore.channels.running_recap import read_running_recap
 from forklore.channels.scenes import Scene, recap_data
 from forklore.checks.scenes import missing_at_scene
-from forklore.disk.workspace import comparable
+from forklore.disk.gather import OpenTimeline
 from forklore.errors import BadRequest
 from forklore.formats.chat_facts import links_in_message
 from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.model.address import ChatAddress
+from forklore.model.names import comparable
 from forklore.model.timeline import Link
 
 MOST = 200
@@ -82,15 +82,15 @@ class MessagesShown:
         }
 
 
-def show_messages(address: ChatAddress, means: Means, *, start: int, count: int) -> MessagesShown:
+def show_messages(address: ChatAddress, context: Context, *, start: int, count: int) -> MessagesShown:
     """Return *count* messages from *start* on; only their lines are parsed."""
     if not 1 <= count <= MOST:
         raise BadRequest(f"{count} messages cannot be shown at once; it may be 1 to {MOST}.")
-    with looking(address, means) as read:
-        total = read.parent.chat.message_count
+    with looking(address, context) as timeline:
+        total = timeline.chat.message_count
         if not 0 <= start <= total:
             raise BadRequest(f"There is no message {start}: the chat has {total}.")
-        window = _Window(read, means)
+        window = _Window(timeline, context)
         # Backwards: what one message asks of all before it answers for the earlier ones too.
         shown = [window.message(number) for number in reversed(range(start, min(total, start + count)))]
         return MessagesShown(str(address), total, start, tuple(reversed(shown)))
@@ -99,24 +99,24 @@ def show_messages(address: ChatAddress, means: Means, *, start: int, count: int)
 class _Window:
     """What the messages of one window have in common."""
 
-    def __init__(self, read: Reading, means: Means) -> None:
-        self._read = read
-        self._means = means
-        self._ready: ReadinessOfTimeline = readiness(read, means)
-        self._running = RunningRecap() if read.damage else read_running_recap(read.parent.metadata)
+    def __init__(self, timeline: OpenTimeline, context: Context) -> None:
+        self._timeline = timeline
+        self._context = context
+        self._timeliney: ReadinessOfTimeline = readiness(timeline, context)
+        self._running = read_running_recap(timeline.metadata)
         self._beside: frozenset[str] | None = None
 
     def message(self, number: int) -> MessageShown:
         try:
-            message = self._read.parent.chat.message(number)
+            message = self._timeline.chat.message(number)
         except ChatDamaged:
-            return MessageShown(number, self._ready.codes_at(number), damaged=True)
+            return MessageShown(number, self._timeliney.codes_at(number), damaged=True)
         swipes, swipe, sent = message.get("swipes"), message.get("swipe_id"), message.get("send_date")
         many = max(1, len(swipes)) if isinstance(swipes, list) else 1
         scene = Scene(number, recap_data(message))
         return MessageShown(
             number,
-            self._ready.codes_at(number, message),
+            self._timeliney.codes_at(number, message),
             name=_text(message.get("name")),
             is_user=message.get("is_user") is True,
             hidden=message.get("is_system") is True,
@@ -124,17 +124,22 @@ class _Window:
             sent=sent if isinstance(sent, str | int | float) and not isinstance(sent, bool) else None,
             swipes=many,
             swipe=swipe if isinstance(swipe, int) and 0 <= swipe < many else 0,
-            scene=SceneShown(number, scene.name, missing_at_scene(scene, self._running)) if scene.is_break else None,
+            scene=SceneShown(number, scene.name, missing_at_scene(self._timeline, scene, self._running))
+            if scene.is_break
+            else None,
             links=tuple(self._links(links_in_message(message, number))),
         )
+
+    def _scene(self, scene: Scene) -> SceneShown:
+        return SceneShown(scene.message, scene.name, missing_at_scene(self._timeline, scene, self._running))
 
     def _links(self, links: Iterator[Link]) -> Iterator[tuple[str, str]]:
         """Yield the links that lead somewhere; ``verify`` tells of the others."""
         for link in links:
             if self._beside is None:
-                self._beside = self._means.workspace.names_beside(self._read.address)
+                self._beside = self._context.workspace.names_beside(self._timeline.address)
             if comparable(link.chat) in self._beside:
-                yield link.kind, str(self._read.address.sibling(link.chat))
+                yield link.kind, str(self._timeline.address.sibling(link.chat))
 
 
 def _text(value: object) -> str:

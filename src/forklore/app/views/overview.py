@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from forklore.app.means import Means
-from forklore.app.views.health import Known
+from forklore.app.context import Context
+from forklore.checks.health import health_of, worst
 from forklore.disk.system import usual_path
-from forklore.model.health import Health, worst
+from forklore.gathered.workspace import WorkspaceIndex
 from forklore.model.timeline import Story
 
 
@@ -44,17 +44,18 @@ class Overview:
         }
 
 
-def show_overview(means: Means, open_chat: str | None) -> Overview:
+def show_overview(context: Context, open_chat: str | None) -> Overview:
     """Return every story with its health, which is that of its worst timeline."""
-    known = Known(means)
-    cards = [_card(story, known, worst(known.health_of(story).values())) for story in known.stories]
+    index = context.index(with_log=False)
+    cards = [_card(story, index) for story in index.stories]
     cards.sort(key=lambda card: (-card.active, card.main))
-    return Overview(usual_path(means.workspace.root), open_chat, tuple(cards))
+    return Overview(usual_path(context.workspace.root), open_chat, tuple(cards))
 
 
-def _card(story: Story, known: Known, health: Health) -> StoryCard:
+def _card(story: Story, index: WorkspaceIndex) -> StoryCard:
     folder, _, name = story.main.partition("/")
-    written = max(known.facts[timeline.chat].written_ns for timeline in story.timelines)
+    health = worst(health_of(timeline, index) for timeline in story.timelines)
+    written = max(chat.written_ns for each in story.timelines if (chat := index.facts(each.chat)))
     return StoryCard(
         story.main, name, folder, len(story.timelines), story.timelines[0].messages, written // 1_000_000, *health
     )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.app.forking import ForkRequest, planned_fork, told_of_fork
-from forklore.app.means import Means
-from forklore.app.results import ForkTold
+from forklore.app.context import Context
+from forklore.app.fork import ForkRequest, ForkTold, planned_fork, told_of_fork
 from forklore.channels.running_recap import read_running_recap
 from forklore.errors import BadRequest
 from forklore.model.address import ChatAddress
@@ -38,7 +37,7 @@ class Preview(ForkTold):
 def show_preview(
     kind: str,
     address: ChatAddress,
-    means: Means,
+    context: Context,
     *,
     at: int | None,
     name: str | None,
@@ -49,11 +48,11 @@ def show_preview(
     if kind not in _KINDS:
         raise BadRequest(f"There is no fork of the kind {kind!r}; there are {' and '.join(_KINDS)}.")
     request = ForkRequest(kind, address, at, name, swipe, show_last_scene=show_last_scene)
-    with planned_fork(request, means) as (read, draft, report, plan):
-        before = read_running_recap(read.parent.metadata).numbers
+    with planned_fork(request, context) as (timeline, draft, report, plan):
+        before = read_running_recap(timeline.metadata).numbers
         kept: tuple[int, ...] = draft.cuts["running_recap"].value.numbers
         return Preview(
-            **told_of_fork(draft, report, read),
+            **told_of_fork(draft, report, timeline),
             versions_kept=kept,
             versions_left_out=tuple(number for number in before if number not in kept),
             plan=plan,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.app.means import Means
+from forklore.app.context import Context
 from forklore.app.views.looking import looking
 from forklore.channels.combined_recap import is_inside, read_combined_recap
 from forklore.channels.running_recap import read_running_recap, upto
@@ -31,11 +31,11 @@ class RecapShown:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def show_recap(address: ChatAddress, means: Means, *, at: int) -> RecapShown:
+def show_recap(address: ChatAddress, context: Context, *, at: int) -> RecapShown:
     """Return what the running recap, the combined recap and the last scene say at a message."""
-    with looking(address, means) as read:
-        read.needs_header()
-        chat = read.parent.chat
+    with looking(address, context) as timeline:
+        timeline.needs_header()
+        chat = timeline.chat
         if not chat.has(at):
             raise BadRequest(f"There is no message {at}: the chat has {chat.message_count}.")
         return RecapShown(str(address), at, _running(chat, at), _combined(chat, at), _scene(chat, at))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.app.means import Means
+from forklore.app.context import Context
 from forklore.app.views.looking import looking, readiness
 from forklore.app.views.messages import MOST
 from forklore.errors import BadRequest
@@ -29,12 +29,12 @@ class Where:
         }
 
 
-def show_where(address: ChatAddress, means: Means, *, at: Sequence[int]) -> Where:
+def show_where(address: ChatAddress, context: Context, *, at: Sequence[int]) -> Where:
     """Return what blocks a fork at the messages *at*."""
     if not 1 <= len(at) <= MOST:
         raise BadRequest(f"{len(at)} messages cannot be asked for at once; it may be 1 to {MOST}.")
-    with looking(address, means) as read:
-        ready = readiness(read, means)
+    with looking(address, context) as read:
+        ready = readiness(read, context)
         # Backwards: what one message asks of all before it answers for the earlier ones too.
         codes = {number: ready.codes_at(number) for number in sorted(set(at), reverse=True)}
     return Where(str(address), tuple((number, codes[number]) for number in at))

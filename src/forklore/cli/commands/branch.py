@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from forklore.cli import render
+from forklore.cli import words
 from forklore.cli.command import Answer, Invocation, command
+from forklore.cli.commands.checkpoint import fork_lines
 from forklore.cli.options import at_option, chat_argument, fork_options
 
 
@@ -41,8 +42,8 @@ def branch(
         planned = forklore.plan(
             "branch", chat, at=at, swipe=swipe, show_last_scene=show_last_scene, leave_parent=leave_parent
         )
-        return Answer(planned, lambda: render.dry_run(planned))
+        return Answer(planned, lambda: words.dry_run_lines(planned))
     made = forklore.branch(
         chat, at=at, swipe=swipe, wait=wait, show_last_scene=show_last_scene, leave_parent=leave_parent
     )
-    return Answer(made, lambda: render.fork(made))
+    return Answer(made, lambda: fork_lines(made))

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from forklore.cli import render
+from typing import TYPE_CHECKING
+
+from forklore.cli import words
 from forklore.cli.command import EXIT_CODES, Answer, Invocation, command
 from forklore.cli.options import at_option, chat_argument
+from forklore.cli.terminal import BAD, GOOD, PLAIN, WARN
 from forklore.errors import Kind
+
+if TYPE_CHECKING:
+    from forklore.model.finding import Report
 
 
 @command(
@@ -20,4 +26,20 @@ def check(invocation: Invocation, chat: str, at: int | None) -> Answer:
     is 3 when a fork is blocked.
     """
     report = invocation.open().check(chat, at=at)
-    return Answer(report, lambda: render.report(report), 0 if report.valid else EXIT_CODES[Kind.BLOCKED])
+    return Answer(report, lambda: _lines(report), 0 if report.valid else EXIT_CODES[Kind.BLOCKED])
+
+
+def _lines(report: Report) -> list[str]:
+    """Return whether a fork can be made, and everything that stands in its way."""
+    where = "the last message" if report.at is None else f"message {report.at}"
+    if not report.valid:
+        title = f"{BAD}✗{PLAIN} Not ready for a fork at {where}. The following requirements must be met:"
+        return [title, "", *words.findings_lines(report.errors, BAD), *words.besides(report.warnings)]
+    ready = f"{GOOD}✓{PLAIN} Ready for a fork at {where}"
+    if not report.warnings:
+        return [f"{ready}."]
+    return [
+        f"{ready}, with {words.count(len(report.warnings), 'warning')}:",
+        "",
+        *words.findings_lines(report.warnings, WARN),
+    ]

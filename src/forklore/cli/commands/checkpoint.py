@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import click
 
-from forklore.cli import render
+from forklore.cli import words
 from forklore.cli.command import Answer, Invocation, command
 from forklore.cli.options import at_option, chat_argument, fork_options
+from forklore.cli.terminal import BOLD, GOOD, PLAIN
+from forklore.printable import shell_word
+
+if TYPE_CHECKING:
+    from forklore.app.fork import ForkMade
+    from forklore.model.finding import Finding
 
 
 @command(
@@ -41,8 +50,49 @@ def checkpoint(
         planned = forklore.plan(
             "checkpoint", chat, at=at, name=name, show_last_scene=show_last_scene, leave_parent=leave_parent
         )
-        return Answer(planned, lambda: render.dry_run(planned))
+        return Answer(planned, lambda: words.dry_run_lines(planned))
     made = forklore.checkpoint(
         chat, at=at, name=name, wait=wait, show_last_scene=show_last_scene, leave_parent=leave_parent
     )
-    return Answer(made, lambda: render.fork(made))
+    return Answer(made, lambda: fork_lines(made))
+
+
+def fork_lines(made: ForkMade) -> list[str]:
+    """Return what was made, where it comes from, what to look at, and how to take it back."""
+    recap = "none"
+    if made.running_version is not None:
+        recap = f"version {made.running_version} ({words.count(made.running_scenes, 'scene')})"
+    combined = made.combined_messages
+    return [
+        f"{GOOD}✓{PLAIN} {made.kind.capitalize()} created: {BOLD}{made.chat}{PLAIN}",
+        *words.table(
+            ("from", f"{made.parent} at message {made.at}"),
+            ("messages", str(made.messages)),
+            ("lorebook", f'"{made.lorebook}"' if made.lorebook else "none: the parent has none"),
+            ("", _source(made)),
+            ("running recap", recap),
+            ("combined recap", "" if combined is None else words.count(combined, "message")),
+            ("from today", words.keys(made.carried_from_present)),
+            ("left out", words.keys(made.left_out)),
+            ("take it back", f"forklore undo {made.operation}"),
+        ),
+        *words.warnings_lines([_now_made(warning, made.chat) for warning in made.warnings]),
+    ]
+
+
+def _now_made(warning: Finding, chat: str) -> Finding:
+    """Return a warning with what can be done about it once the fork is there."""
+    if warning.code != "HISTORY_HIDDEN":
+        return warning
+    command = f"forklore repair {shell_word(chat)} {warning.code} --with show-last-scene"
+    return replace(warning, action=f"Show it the last scene: `{command}`")
+
+
+def _source(made: ForkMade) -> str:
+    sources = {
+        "live": "copied as it is",
+        "scene-snapshot": "as it was at the last scene snapshot up to there",
+        "present": "as it is today, because no earlier state was kept",
+        "history": "as it was at that message",
+    }
+    return f"{words.entries(made.entries)}, {sources.get(made.lorebook_source, '')}" if made.lorebook else ""

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from forklore.cli import render
+from forklore.cli import words
 from forklore.cli.command import Answer, Invocation, command
+from forklore.cli.terminal import DIM, GOOD, PLAIN
+
+if TYPE_CHECKING:
+    from forklore.app.delete import Cleanup, FreeBook
 
 
 @command(examples=("forklore cleanup", "forklore cleanup --apply"))
@@ -18,4 +24,27 @@ def cleanup(invocation: Invocation, apply: bool, books: tuple[str, ...]) -> Answ
     their parents. Nothing else is ever listed. With --apply all of it goes to the trash, as one operation.
     """
     shown = invocation.open().cleanup(apply=apply, books=books or None)
-    return Answer(shown, lambda: render.cleanup(shown))
+    return Answer(shown, lambda: _lines(shown))
+
+
+def _lines(shown: Cleanup) -> list[str]:
+    """Return what nobody names, and what became of it."""
+    books = [f"  {book.name}  {DIM}{_known_of(book)}{PLAIN}" for book in shown.books]
+    entries = [f"  {entry.chat}  {DIM}{entry.fork} → {entry.book}{PLAIN}" for entry in shown.map_entries]
+    unsure = [f"  {sentence}" for sentence in words.some(shown.kept_because)]
+    lines = [
+        *words.section("Lorebooks that nobody names", books),
+        *words.section("Map entries of chats that are gone", entries),
+        *words.section("Whether a lorebook is free cannot be told", unsure),
+    ]
+    if not books and not entries:
+        lines += ["", "There is nothing to clean up."]
+    elif shown.operation is None:
+        lines += ["", "Nothing was changed. Move it to the trash: forklore cleanup --apply"]
+    else:
+        lines += ["", f"{GOOD}✓{PLAIN} Moved to the trash. Take it back: forklore undo {shown.operation}"]
+    return [*lines[1:], *words.pending_lines(shown.pending)]
+
+
+def _known_of(book: FreeBook) -> str:
+    return f"{words.size(book.size)}, {words.count(book.age_days, 'day')} old, from {book.origin}"

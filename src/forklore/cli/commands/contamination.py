@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from forklore.cli import render
+from typing import TYPE_CHECKING
+
+from forklore.cli import words
 from forklore.cli.command import Answer, Invocation, command
 from forklore.cli.options import chat_argument
+from forklore.cli.terminal import BOLD, DIM, PLAIN, WARN
+
+if TYPE_CHECKING:
+    from forklore.app.contamination import Contamination
 
 
 @command(examples=("forklore contamination Maren", 'forklore contamination "Branch #42" --json'))
@@ -16,4 +22,24 @@ def contamination(invocation: Invocation, chat: str) -> Answer:
     timelines would get it if every fork was isolated. Nothing is changed.
     """
     report = invocation.open().contamination(chat)
-    return Answer(report, lambda: render.contamination(report))
+    return Answer(report, lambda: _lines(report))
+
+
+def _lines(report: Contamination) -> list[str]:
+    """Return one line an entry: whose it is, how sure that is, and who would get it."""
+    names = {timeline.chat: timeline.chat.partition("/")[2] for timeline in report.timelines}
+    lines = [
+        f'{BOLD}"{report.book}"{PLAIN} is named by {words.count(len(names), "timeline")}:',
+        *(f"  {name}" for name in names.values()),
+        "",
+    ]
+    for entry in report.entries:
+        lines.append(f"{BOLD}{entry.comment or 'unnamed'}{PLAIN} {DIM}UID {entry.uid}{PLAIN}")
+        for producer in entry.produced_by:
+            name = names.get(producer.chat, producer.chat)
+            lines.append(f"  {producer.confidence:<8}  {name}: {producer.because}")
+        if not entry.produced_by:
+            lines.append(f"  {WARN}unknown{PLAIN}   no scene and no message speaks of it")
+        if len(entry.goes_to) < len(names):
+            lines.append(f"  {DIM}goes to{PLAIN}   {', '.join(names[chat] for chat in entry.goes_to)}")
+    return [*lines, "", "Nothing was changed. Where no receiver is named, every timeline gets the entry."]

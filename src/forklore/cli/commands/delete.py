@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from forklore.cli import render
+from forklore.cli import words
 from forklore.cli.command import Answer, Invocation, command
 from forklore.cli.options import chat_argument
-from forklore.cli.terminal import ask
+from forklore.cli.terminal import BOLD, GOOD, PLAIN, ask
+
+if TYPE_CHECKING:
+    from forklore.app.delete import Deleted
 
 
 @command(examples=('forklore delete "Before the tower"', "forklore delete Maren --yes"))
@@ -19,7 +24,7 @@ def delete(invocation: Invocation, chat: str, yes: bool) -> Answer:
     Its lorebook goes with it if nothing else names it: no chat, character, persona or setting. The link in its parent
     goes too. Forks of it stay whole. It can be undone.
     """
-    from forklore.app.deleting import ChatHasForks
+    from forklore.app.delete import ChatHasForks
 
     forklore = invocation.open()
     try:
@@ -28,4 +33,23 @@ def delete(invocation: Invocation, chat: str, yes: bool) -> Answer:
         if invocation.json or not ask(*error.lines, "They stay whole without it. Delete it?"):
             raise
         deleted = forklore.delete(chat, yes=True)
-    return Answer(deleted, lambda: render.deleted(deleted))
+    return Answer(deleted, lambda: _lines(deleted))
+
+
+def _lines(shown: Deleted) -> list[str]:
+    """Return what went to the trash, what stayed and why, and how to take it back."""
+    book, kept = "none", list(shown.kept_because)
+    if shown.book is not None:
+        book = f'"{shown.book}" went with it'
+    elif kept:
+        book = f'"{shown.kept_book}" stays' if shown.kept_book else "stays, if it has one"
+    return [
+        f"{GOOD}✓{PLAIN} Moved to the trash: {BOLD}{shown.chat}{PLAIN}",
+        *words.table(
+            ("lorebook", book),
+            *(("", sentence) for sentence in words.some(kept)),
+            ("forks", f"{words.count(len(shown.children), 'fork')}, whole without it" if shown.children else ""),
+            ("take it back", f"forklore undo {shown.operation}"),
+        ),
+        *words.pending_lines(shown.pending),
+    ]

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forklore.cli import render, terminal
+from forklore.cli import terminal
 from forklore.cli.command import EXIT_CODES, Answer, Invocation, command
+from forklore.cli.commands.tree import tree_lines
 from forklore.cli.terminal import BAD, BOLD, DIM, GOOD, PLAIN
 from forklore.errors import Kind
 
 if TYPE_CHECKING:
-    from forklore.app.results import ForkMade
+    from forklore.app.fork import ForkMade
     from forklore.demo.demo import Demonstration, Mark
 
 
@@ -72,7 +73,7 @@ def _words(shown: Demonstration) -> Iterator[str]:
         yield mark.written_in
         yield f'  writes of "{mark.words}" in a new message and in its lorebook.'
     yield from _title(4, "The tree")
-    yield from render.tree(shown.story)
+    yield from tree_lines(shown.story)
     yield from _title(5, "The proof")
     yield f"All {shown.files} files were read, and searched for what only one side can know."
     for mark in shown.marks:

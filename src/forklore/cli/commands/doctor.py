@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from forklore.cli import render
+from forklore.cli import words
 from forklore.cli.command import EXIT_CODES, Answer, Invocation, command
+from forklore.cli.terminal import BAD, DIM, GOOD, PLAIN, WARN
 from forklore.errors import Kind
+from forklore.printable import shell_word
+
+if TYPE_CHECKING:
+    from forklore.app.doctor import Examined
+    from forklore.model.finding import Located
 
 
 @command(examples=("forklore doctor", "forklore doctor --fix", "forklore doctor --json"))
@@ -20,4 +28,40 @@ def doctor(invocation: Invocation, *, fix: bool) -> Answer:
     operation that can be undone. The exit code is 3 when findings remain.
     """
     examined = invocation.open().doctor(fix=fix)
-    return Answer(examined, lambda: render.examined(examined), 0 if examined.ok else EXIT_CODES[Kind.BLOCKED])
+    return Answer(examined, lambda: _lines(examined), 0 if examined.ok else EXIT_CODES[Kind.BLOCKED])
+
+
+_LISTED = 20  # of the findings of one kind
+
+
+def _lines(shown: Examined) -> list[str]:
+    """Return what the doctor found, the same findings together, and what was mended."""
+    lines = [f"{GOOD}✓{PLAIN} {fixed.where}: {fixed.code} mended ({fixed.repair})" for fixed in shown.fixed]
+    if shown.ok:
+        return [*lines, f"{GOOD}✓{PLAIN} Everything is in order."]
+    by_code: dict[str, list[Located]] = {}
+    for located in shown.findings:
+        by_code.setdefault(located.finding.code, []).append(located)
+    for code, group in by_code.items():
+        first = group[0].finding
+        colour, mark = (BAD, "✗") if first.severity.value == "error" else (WARN, "!")
+        lines += ["", f"{colour}{mark} {code}{PLAIN} {DIM}({len(group)}){PLAIN}  {first.action}"]
+        for located in group[:_LISTED]:
+            details = f" {DIM}{located.finding.details}{PLAIN}" if located.finding.details else ""
+            lines.append(f"  {located.where}: {located.finding.message}.{details}")
+            lines += [f"    {DIM}{line}{PLAIN}" for line in located.finding.listed]
+        if len(group) > _LISTED:
+            lines.append(f"  {DIM}… and {len(group) - _LISTED} more; --json lists them all{PLAIN}")
+        if group[0].chat is None and first.repairs and code != "OPERATION_LEFTOVER":
+            lines += [
+                f"  {DIM}forklore repair {shell_word(group[0].where)} {code} --with {name}{PLAIN}"
+                for name in first.repairs
+            ]
+    count = words.count(len(shown.findings), "finding")
+    lines += [
+        "",
+        f"{count}. Each is repaired with `forklore repair CHAT CODE`, or explained by `forklore verify CHAT`.",
+    ]
+    if "SHARED_LOREBOOK" in by_code:
+        lines.append("All that share a lorebook get their own with `forklore isolate --all`; --dry-run shows it first.")
+    return lines if lines[0] else lines[1:]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from forklore.cli import render
 from forklore.cli.command import Answer, Invocation, command
+from forklore.cli.terminal import BOLD, DIM, PLAIN, WARN
+
+if TYPE_CHECKING:
+    from forklore.app.log import LogShown
 
 
 @command(examples=("forklore log", "forklore log --json"))
@@ -16,4 +21,20 @@ def log(invocation: Invocation, *, request: str | None) -> Answer:
     The newest operation comes first. Times are UTC.
     """
     shown = invocation.open().log(request=request)
-    return Answer(shown, lambda: render.log(shown))
+    return Answer(shown, lambda: _lines(shown))
+
+
+def _lines(shown: LogShown) -> list[str]:
+    """Return one line an operation, newest first."""
+    told = [
+        f"{WARN}!{PLAIN} {located.where}: {located.finding.message}. {DIM}[{located.finding.code}]{PLAIN}"
+        for located in shown.findings
+    ]
+    if not shown.operations:
+        return told or ["Nothing has been done here yet."]
+    return told + [
+        f"{BOLD}{operation.id}{PLAIN}  {operation.when[:16].replace('T', ' ')}  {operation.kind:<10}  {operation.chat}"
+        + (f"  {DIM}of {operation.undoes}{PLAIN}" if operation.undoes else "")
+        + (f"  {DIM}undone{PLAIN}" if operation.id in shown.undone else "")
+        for operation in shown.operations
+    ]

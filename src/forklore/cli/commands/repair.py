@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from forklore.cli import render
+from forklore.cli import words
 from forklore.cli.command import EXIT_HALF, Answer, Invocation, command
 from forklore.cli.options import chat_argument
+from forklore.cli.terminal import BOLD, DIM, PLAIN
+
+if TYPE_CHECKING:
+    from forklore.app.repair import Repairs
 
 
 @command(
@@ -27,4 +33,23 @@ def repair(invocation: Invocation, chat: str, code: str, repair: str | None, boo
     would change, and is made only with --with. It can be undone.
     """
     shown = invocation.open().repair(chat, code.upper(), repair=repair, book=book)
-    return Answer(shown, lambda: render.repairs(shown), EXIT_HALF if shown.pending else 0)
+    return Answer(shown, lambda: _lines(shown), EXIT_HALF if shown.pending else 0)
+
+
+def _lines(shown: Repairs) -> list[str]:
+    """Return a finding with its repairs, or the one that was made."""
+    if shown.applied:
+        how = "repaired" if not shown.pending else "not wholly repaired"
+        made = f"{shown.chat}: {shown.finding.code} {how} with {shown.applied}."
+        undo = " Undo: forklore undo" if shown.operation else ""
+        return [f"{words.sign(shown.pending)} {made}{undo}", *words.pending_lines(shown.pending)]
+    lines = [f"{BOLD}{shown.chat}{PLAIN}: {shown.finding.message}"]
+    lines += [*(f"  {line}" for line in shown.finding.lines), ""]
+    for offer in shown.offered:
+        lines.append(f"  {BOLD}{offer.name}{PLAIN}  {offer.does}")
+        lines += [f"      {DIM}{action} {path}{PLAIN}" for action, path in offer.plan]
+    lines += [
+        "",
+        "Nothing was changed. Make one with --with REPAIR." if shown.offered else "There is no repair for it.",
+    ]
+    return lines

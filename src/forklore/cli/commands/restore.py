@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from forklore.cli import render
+from forklore.cli import words
 from forklore.cli.command import EXIT_HALF, Answer, Invocation, command
+from forklore.cli.terminal import BOLD, PLAIN
+
+if TYPE_CHECKING:
+    from forklore.app.trash import Restored
 
 
 @command(examples=("forklore restore 12-5ca1ab1e/0-Maren.jsonl", "forklore restore 0-Maren"))
@@ -17,4 +23,12 @@ def restore(invocation: Invocation, item: str) -> Answer:
     Nothing is overwritten.
     """
     restored = invocation.open().restore(item)
-    return Answer(restored, lambda: render.restored(restored), EXIT_HALF if restored.pending else 0)
+    return Answer(restored, lambda: _lines(restored), EXIT_HALF if restored.pending else 0)
+
+
+def _lines(shown: Restored) -> list[str]:
+    """Return what is back."""
+    how = "Back from the trash" if not shown.pending else "Back from the trash, but not all of it"
+    lines = [f"{words.sign(shown.pending)} {how}: {BOLD}{shown.path}{PLAIN}"]
+    lines += [f"  with it  {path}" for path in shown.also]
+    return [*lines, *words.pending_lines(shown.pending), f"  take it back  forklore undo {shown.operation}"]

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
-from forklore.cli import render
+from forklore.cli import words
 from forklore.cli.command import Answer, Invocation, command
+
+if TYPE_CHECKING:
+    from forklore.app.settings import SettingsShown
+
 
 _USUAL = "usual"
 
@@ -65,7 +70,7 @@ def settings(
         shown = forklore.change_settings(
             policy=default_policy, names=given or None, requirements=requirements or None, shared_books=books
         )
-    return Answer(shown, lambda: render.settings(shown))
+    return Answer(shown, lambda: _lines(shown))
 
 
 def _effects(given: Iterable[str]) -> Iterable[tuple[str, str | None]]:
@@ -74,3 +79,18 @@ def _effects(given: Iterable[str]) -> Iterable[tuple[str, str | None]]:
         if not equals:
             raise click.UsageError(f"{text!r} is not CODE=EFFECT, like NO_SCENE_BREAK=block.")
         yield code.strip(), None if effect.strip() == _USUAL else effect.strip()
+
+
+def _lines(shown: SettingsShown) -> list[str]:
+    """Return what is decided for the workspace, and how to take a change back."""
+    changed = [f"  {code}  {effect}" for code, effect in shown.requirements.items()]
+    return [
+        *words.table(
+            ("policy", shown.policy),
+            ("checkpoints", shown.names["checkpoint"]),
+            ("branches", shown.names["branch"]),
+            ("take it back", f"forklore undo {shown.operation}" if shown.operation else ""),
+        ),
+        *words.section("Requirements that differ from the policy", changed),
+        *words.section("Lorebooks that are shared on purpose", [f"  {book}" for book in shown.shared_books]),
+    ]

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from forklore.cli import render
+import json
+from typing import TYPE_CHECKING, Any
+
+from forklore.cli import words
 from forklore.cli.command import Answer, Invocation, command
 from forklore.cli.options import chat_argument
+from forklore.cli.terminal import GOOD, PLAIN, WARN
+
+if TYPE_CHECKING:
+    from forklore.app.show import Status
 
 
 @command(examples=('forklore status "Before the tower"', 'forklore status "Before the tower" --json'))
@@ -16,4 +23,45 @@ def status(invocation: Invocation, chat: str) -> Answer:
     whether it still has them.
     """
     shown = invocation.open().status(chat)
-    return Answer(shown, lambda: render.status(shown))
+    return Answer(shown, lambda: _lines(shown))
+
+
+_LONG_TEXT = 100
+
+
+def _lines(shown: Status) -> list[str]:
+    """Return the diagnostic object, and what it means."""
+    text = json.dumps(_shortened(shown.to_json()), ensure_ascii=False, indent=2)
+    return [*text.split("\n"), "", *_verdict(shown)]
+
+
+def _verdict(shown: Status) -> list[str]:
+    gone = f"{WARN}The lorebook {shown.current_lorebook!r} is missing.{PLAIN}"
+    return [*([gone] if shown.lorebook_missing else []), *_compared(shown)]
+
+
+def _compared(shown: Status) -> list[str]:
+    if not shown.is_checkpoint:
+        return ["This is a main chat: nothing was recorded, and nothing has to be."]
+    if shown.checkpoint_state is None:
+        before = "This chat was created before full isolation support (or by SillyTavern alone)"
+        return [f"{WARN}{before}; it may share data with its parent.{PLAIN}"]
+    if shown.valid:
+        return [f"{GOOD}✓{PLAIN} {words.state_valid(shown.checkpoint_state.get('kind'))}"]
+    found = []
+    if shown.checkpoint_state.get("cloned_lorebook_name") != shown.current_lorebook:
+        found.append(f"{WARN}The chat names another lorebook than the one it was made with.{PLAIN}")
+    if not shown.running_recap_version_match:
+        found.append("The running recap is another version than recorded; that is normal once the story goes on.")
+    return found
+
+
+def _shortened(value: Any) -> Any:
+    """Return a JSON value with long texts cut: recaps are pages long."""
+    if isinstance(value, dict):
+        return {key: _shortened(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_shortened(item) for item in value]
+    if isinstance(value, str) and len(value) > _LONG_TEXT:
+        return f"{value[:_LONG_TEXT]}…"
+    return value

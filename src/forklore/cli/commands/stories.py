@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from forklore.cli import render
+from typing import TYPE_CHECKING
+
+from forklore.cli import words
 from forklore.cli.command import Answer, Invocation, command
+from forklore.cli.terminal import BOLD, DIM, PLAIN, WARN
+
+if TYPE_CHECKING:
+    from forklore.app.show import Stories
 
 
 @command(examples=("forklore stories", "forklore --data ~/SillyTavern stories", "forklore stories --json"))
@@ -14,4 +20,19 @@ def stories(invocation: Invocation) -> Answer:
     lorebook, so that what one of them writes the others read.
     """
     shown = invocation.open().stories()
-    return Answer(shown, lambda: render.stories(shown))
+    return Answer(shown, lambda: _lines(shown))
+
+
+def _lines(shown: Stories) -> list[str]:
+    """Return one line a story."""
+    if not shown.stories:
+        return ["There are no chats yet."]
+    lines = []
+    for story in shown.stories:
+        sharing = sum(not timeline.isolated for timeline in story.timelines)
+        mark = f", {WARN}{sharing} with a shared lorebook{PLAIN}" if sharing else ""
+        timelines = words.count(len(story.timelines), "timeline")
+        lines.append(f"{BOLD}{story.main}{PLAIN}  {timelines}, {words.messages(story.timelines[0])}{mark}")
+    total = sum(len(story.timelines) for story in shown.stories)
+    summary = f"{words.count(len(shown.stories), 'story', 'stories')}, {words.count(total, 'timeline')}"
+    return [*lines, f"{DIM}{summary}{PLAIN}"]

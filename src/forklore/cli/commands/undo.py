@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
-from forklore.cli import render
+from forklore.cli import words
 from forklore.cli.command import EXIT_HALF, Answer, Invocation, command
 from forklore.cli.options import leave_parent_option
+
+if TYPE_CHECKING:
+    from forklore.log.operations import Operation
 
 
 @command(examples=("forklore undo", "forklore undo 12-5ca1ab1e"))
@@ -23,6 +29,13 @@ def undo(invocation: Invocation, operation: str | None, *, leave_parent: bool) -
 
     def words() -> list[str]:
         taken_back = next(one for one in forklore.log().operations if one.id == undone.undone)
-        return render.undone(taken_back, undone.operation, undone.pending)
+        return _lines(taken_back, undone.operation, undone.pending)
 
     return Answer(undone, words, EXIT_HALF if undone.pending else 0)
+
+
+def _lines(operation: Operation, by: str, pending: Sequence[str]) -> list[str]:
+    """Return what was undone, and what is left of it."""
+    how = "Undone" if not pending else "Not wholly undone"
+    title = f"{words.sign(pending)} {how}: {operation.kind} {operation.chat}"
+    return [title, *words.pending_lines(pending), f"  take it back  forklore undo {by}"]

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from forklore.cli import render
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from forklore.cli import words
 from forklore.cli.command import EXIT_CODES, Answer, Invocation, command
 from forklore.cli.options import chat_argument
+from forklore.cli.terminal import BAD, BOLD, DIM, GOOD, PLAIN, WARN
 from forklore.errors import Kind
+
+if TYPE_CHECKING:
+    from forklore.app.verify import Verified
+    from forklore.model.finding import Finding
 
 
 @command(examples=('forklore verify "Before the tower"', 'forklore verify "Before the tower" --json'))
@@ -18,4 +26,24 @@ def verify(invocation: Invocation, chat: str) -> Answer:
     repairs for `forklore repair`. The exit code is 3 when a finding is an error.
     """
     verified = invocation.open().verify(chat)
-    return Answer(verified, lambda: render.verified(verified), 0 if verified.ok else EXIT_CODES[Kind.BLOCKED])
+    return Answer(verified, lambda: _lines(verified), 0 if verified.ok else EXIT_CODES[Kind.BLOCKED])
+
+
+def _lines(shown: Verified) -> list[str]:
+    """Return what opening a timeline found."""
+    facts = [f"  {name}: {fact}" for name, fact in shown.facts.items()]
+    if not shown.findings:
+        verdict = "All checks passed." if shown.kind == "main" else words.state_valid(shown.kind)
+        return [f"{GOOD}✓{PLAIN} {shown.chat}: {verdict}", *facts]
+    return [f"{BOLD}{shown.chat}{PLAIN} ({shown.kind})", *facts, "", *_opening_findings(shown.findings)]
+
+
+def _opening_findings(findings: Iterable[Finding]) -> Iterator[str]:
+    for number, finding in enumerate(findings, 1):
+        colour, mark = (BAD, "✗") if finding.severity.value == "error" else (WARN, "!")
+        yield f"{number}. {colour}{mark} {finding.message}{PLAIN} {DIM}[{finding.code}]{PLAIN}"
+        yield from (f"   {line}" for line in finding.lines)
+        if finding.action:
+            yield f"   → {finding.action}"
+        if finding.repairs:
+            yield f"   {DIM}Repairs: {', '.join(finding.repairs)}{PLAIN}"

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from forklore.app.fork import ForkBlocked
 from forklore.app.forklore import Forklore
-from forklore.app.results import ForkBlocked
 from forklore.errors import BadRequest
 from forklore.testing.stories import read_workspace
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import forklore
-from forklore.app.forking import ForkRequest, planned_fork
+from forklore.app.fork import ForkRequest, planned_fork
 from forklore.app.forklore import Forklore
 from forklore.disk.workspace import ChatUnreadable
 from forklore.errors import BadRequest
@@ -53,7 +53,7 @@ def test_it_is_what_a_fork_there_would_have(opened: Opened) -> None:
     for at in range(69):
         shown = workspace.view.recap(MAREN, at)
         request = ForkRequest("checkpoint", workspace._workspace.resolve(MAREN), at)
-        with planned_fork(request, workspace._means) as (_, draft, _, _):
+        with planned_fork(request, workspace._context) as (_, draft, _, _):
             record = {**draft.cuts["running_recap"].record, **draft.cuts["combined_recap"].record}
         running = shown.running or {"version": None, "text": None, "scenes": 0}
         assert running["version"] == record["running_recap_version"]

@@ -150,7 +150,7 @@ export function change(path, body, options = {}) {
 }
 
 /**
- * Asks a running job to stop.
+ * Asks a running job to stop; one that has ended, and was seen, is forgotten.
  * @param {string} job
  * @returns {Promise<any>}
  */

@@ -18,7 +18,7 @@ import { known, t } from "./strings.js";
 
 /**
  * @param {Verified} verified
- * @param {Lane | null} lane what the tree says of it: a main chat has no findings, and still its forks may share its book
+ * @param {Lane | null} lane what the tree says of it, which looks at more than the timeline itself
  * @param {() => void} changed
  * @returns {HTMLElement}
  */

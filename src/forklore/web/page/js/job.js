@@ -2,7 +2,7 @@
  * Long work: its steps as they happen, and a way to stop it.
  * @module
  */
-import { cancel, newJob } from "./api.js";
+import { Problem, cancel, look, newJob } from "./api.js";
 import { fill, h } from "./dom.js";
 import { on } from "./events.js";
 import { icon } from "./icons.js";
@@ -10,6 +10,8 @@ import { said } from "./said.js";
 import { known, number, t } from "./strings.js";
 
 const STEPS = 4;
+
+/** @typedef {import("./types.js").WishedJob} WishedJob */
 
 /**
  * @typedef {Object} Job
@@ -21,11 +23,11 @@ const STEPS = 4;
 /**
  * A job that listens for its progress.
  * @param {(told: {step?: number, title?: string, note?: string, good?: boolean | null, done?: number, total?: number}) => void} listener
+ * @param {string} [id] of one that goes on already
  * @returns {Job}
  */
-export function startJob(listener) {
+export function startJob(listener, id = newJob()) {
   const end = new AbortController();
-  const id = newJob();
   on("progress", (told) => told.job === id && listener(told), end.signal);
   return {
     id,
@@ -34,6 +36,62 @@ export function startJob(listener) {
       await cancel(id).catch(() => undefined);
     },
   };
+}
+
+/** @type {Set<string>} */
+const watched = new Set();
+const unwatched = new EventTarget();
+
+/**
+ * Notes that a job is shown until *signal*, so that the page need not tell of it elsewhere.
+ * @param {string} id
+ * @param {AbortSignal} signal
+ */
+export function watchJob(id, signal) {
+  watched.add(id);
+  signal.addEventListener("abort", () => {
+    watched.delete(id);
+    unwatched.dispatchEvent(new Event("job"));
+  });
+}
+
+/** @param {() => void} listener called when a job is shown no more */
+export function onUnwatched(listener) {
+  unwatched.addEventListener("job", listener);
+}
+
+/** @returns {Promise<WishedJob[]>} the jobs that go on without their page, or have ended unseen, and are shown nowhere */
+export async function unwatchedJobs() {
+  /** @type {{jobs: WishedJob[]}} */
+  const { jobs } = await look("jobs");
+  return jobs.filter(({ job }) => !watched.has(job));
+}
+
+/**
+ * What came of a job whose answer this page did not get; without the service it waits until that is there again.
+ * @param {string} id
+ * @param {(told: {done: number, total: number}) => void} tell how far it is
+ * @param {AbortSignal} signal
+ * @returns {Promise<any>} the answer that its asker got; a problem is thrown
+ */
+export function outcomeOf(id, tell, signal) {
+  return new Promise((resolve, reject) => {
+    const end = new AbortController();
+    const settle = (/** @type {() => void} */ act) => (end.abort(), act());
+    async function ask() {
+      try {
+        const { ended, answer, problem, ...far } = await look(`jobs/${id}`, {}, { signal });
+        if (!ended) tell(far);
+        else settle(() => (problem ? reject(new Problem(problem.status, problem)) : resolve(answer)));
+      } catch (error) {
+        const goesOn = error instanceof Problem && error.code !== "JOB_NOT_FOUND" && !error.loggedOut;
+        if (!goesOn) settle(() => reject(error));
+      }
+    }
+    on("job", (told) => told.job === id && told.state === "ended" && void ask(), end.signal);
+    on("back", () => void ask(), end.signal);
+    void ask();
+  });
 }
 
 /**

@@ -24,6 +24,7 @@ import { showStories } from "./views/stories.js";
 import { showStory } from "./views/story.js";
 import { showTimeline } from "./views/timeline.js";
 import { showTrash } from "./views/trash.js";
+import { readWork } from "./work.js";
 
 /**
  * @typedef {(place: HTMLElement, args: string[], signal: AbortSignal) => Promise<void> | void} View
@@ -86,6 +87,7 @@ function settle() {
 /** Draws everything again in the language that was chosen. */
 export async function redraw() {
   drawShell();
+  void readWork();
   await arrive();
 }
 
@@ -108,6 +110,7 @@ async function start() {
   });
   document.addEventListener("forklore:redraw", () => void redraw());
   connect();
+  void readWork();
   await readGroups();
   onArrival(() => void arrive()); // not before: a view that is drawn twice loses what was typed into the first
   await arrive();

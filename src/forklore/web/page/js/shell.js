@@ -8,6 +8,7 @@ import { icon } from "./icons.js";
 import { noticePlace } from "./notices.js";
 import { link } from "./router.js";
 import { t } from "./strings.js";
+import { workPlace } from "./work.js";
 
 const PLACES = [
   { view: "stories", icon: "book", also: ["story", "timeline", "contamination"] },
@@ -19,7 +20,7 @@ const PLACES = [
 
 const main = h("main", { id: "main", tabindex: -1 });
 const head = h("header", { class: "head" });
-const banner = h("div", { class: "banner-place", role: "status", aria: { live: "polite" } });
+const banner = h("div", { role: "status", aria: { live: "polite" } });
 
 /**
  * Puts the frame on the page, in the present language.
@@ -38,7 +39,7 @@ export function drawShell() {
       ),
     ),
   );
-  if (!main.isConnected) document.body.append(head, banner, main, noticePlace());
+  if (!main.isConnected) document.body.append(head, h("div", { class: "banner-place" }, banner, workPlace), main, noticePlace());
   drawBanner();
   return main;
 }

@@ -144,6 +144,10 @@
 /** @typedef {{chat: string, parent: string | null, lorebook: string | null, entries: number, outcome: string, warnings: Finding[], left_out_entries: string[], operation: string | null, plan: PlannedChange[]}} IsolatedFork */
 /** @typedef {{chat: string, error: ErrorTold}} RefusedFork */
 /** @typedef {{forks: IsolatedFork[], refused: RefusedFork[]}} IsolatedAll */
+/** @typedef {{job: string, command: string, chat: string | null, done: number, total: number, ended: boolean}} WishedJob one that goes on without its page */
+/** @typedef {{chat: string, confidence: string, because: string}} Producer */
+/** @typedef {{uid: unknown, comment: string, produced_by: Producer[], goes_to: string[]}} EntryOrigin */
+/** @typedef {{story: string, book: string, timelines: Timeline[], total: number, apart: number, start: number, entries: EntryOrigin[]}} Contamination some entries of the report; first those that not every timeline keeps */
 /** @typedef {{id: string, number: number | null, follows: string | null, request: string | null, kind: string, chat: string, when: string, undone: boolean, undoes: string | null}} Operation in the log, newest first: the number tells the order, not the clock */
 /** @typedef {{item: string, path: string | null, when: string, size: number, operation: string | null}} TrashItem */
 /** @typedef {{books: {name: string, size: number, age_days: number, from: string}[], map_entries: {chat: string, fork: string, book: string}[], kept_because: string[], operation: string | null}} Cleanup */

@@ -7,7 +7,7 @@ import { openDialog } from "../dialog.js";
 import { fill, h, name } from "../dom.js";
 import { parts, storyName, timelineName } from "../format.js";
 import { icon } from "../icons.js";
-import { progressBar, startJob } from "../job.js";
+import { outcomeOf, progressBar, startJob, unwatchedJobs, watchJob } from "../job.js";
 import { problemWords, refused as refusedNotice } from "../notices.js";
 import { button, emptiness, more, planList, waiting } from "../parts.js";
 import { findingPart, problemPart, reasons } from "../problems.js";
@@ -19,17 +19,21 @@ import { undo } from "../undo.js";
 /** @typedef {import("../types.js").IsolatedAll} IsolatedAll */
 
 /**
+ * What is being done goes on when the dialog, or the page, is closed; until then it is shown here.
  * @param {string | null} chat a chat of the story; without it, those of every story
  * @param {() => void} [changed]
+ * @param {string} [job] one that was started before; without it, one that is running is shown, or a new one is planned
  */
-export function openIsolateAllDialog(chat, changed = () => undefined) {
-  /** @type {(() => void) | null} what closing means while something is going on */
-  let stop = null;
-  const dialog = openDialog({ title: t("isolate.all.title"), class: "dialog-all", body: [waiting(t("plan.making"))], mayClose: () => (stop ? (stop(), false) : true) });
+export function openIsolateAllDialog(chat, changed = () => undefined, job = "") {
+  const dialog = openDialog({ title: t("isolate.all.title"), class: "dialog-all", body: [waiting(t("plan.making"))] });
   const wish = chat === null ? { all: true } : { all: true, chat };
 
+  async function begin() {
+    const running = job || (await runningJob());
+    await (running ? work([], { id: running, ask: (id, tell) => outcomeOf(id, tell, dialog.signal) }) : plan());
+  }
+
   async function plan() {
-    stop = null;
     const bar = progressBar(t("plan.making"));
     const job = startJob(bar.tell);
     fill(dialog.body, bar.element);
@@ -66,24 +70,36 @@ export function openIsolateAllDialog(chat, changed = () => undefined) {
   /** @param {IsolatedAll} planned */
   async function apply(planned) {
     const rows = planned.forks.map((fork) => row(fork));
+    await work(rows, {
+      ask: (id, tell) =>
+        change("isolate", wish, { job: id }).catch((error) => {
+          if (!(error instanceof Problem && error.offline)) throw error;
+          return outcomeOf(id, tell, dialog.signal); // it goes on without us
+        }),
+    });
+  }
+
+  /**
+   * Shows how far it is, then what came of it.
+   * @param {HTMLElement[]} rows
+   * @param {{id?: string, ask: (id: string, tell: (told: any) => void) => Promise<IsolatedAll>}} how *id* is that of a job that was started before
+   */
+  async function work(rows, { id, ask }) {
     const bar = progressBar(t("isolate.all.working"));
-    const job = startJob(bar.tell);
-    const halt = () => void job.cancel();
-    stop = halt;
-    fill(dialog.body, bar.element, h("ol", { class: "rows forks" }, ...rows));
-    fill(dialog.foot, button(t("isolate.all.stop"), halt));
+    const started = startJob(bar.tell, id);
+    watchJob(started.id, dialog.signal);
+    fill(dialog.body, bar.element, rows.length ? h("ol", { class: "rows forks" }, ...rows) : null);
+    fill(dialog.foot, button(t("isolate.all.stop"), () => void started.cancel()), button(t("close"), dialog.close));
     try {
-      /** @type {IsolatedAll} */
-      const done = await change("isolate", wish, { job: job.id });
-      stop = null;
+      const done = await ask(started.id, bar.tell);
       changed();
       drawDone(done);
     } catch (error) {
-      stop = null;
       changed();
       trouble(error);
     } finally {
-      job.end.abort();
+      started.end.abort();
+      if (!dialog.signal.aborted) void started.cancel(); // it was seen
     }
   }
 
@@ -123,12 +139,18 @@ export function openIsolateAllDialog(chat, changed = () => undefined) {
     const problem = problemOf(error);
     if (!problem) return;
     if (dialog.signal.aborted) return refusedNotice(problem);
-    if (problem.code === "CANCELLED") return void plan(); // what is left to do
+    if (problem.code === "CANCELLED" || problem.code === "JOB_NOT_FOUND") return void plan(); // what is left to do
     fill(dialog.body, problemPart(problem, () => void plan()));
     fill(dialog.foot, button(t("close"), dialog.close));
   }
 
-  void plan();
+  begin().catch(trouble);
+}
+
+/** @returns {Promise<string>} the isolating that goes on without a page that shows it, if there is one */
+async function runningJob() {
+  const running = (await unwatchedJobs()).find(({ command, ended }) => command === "isolate" && !ended);
+  return running?.job ?? "";
 }
 
 /**

@@ -1,0 +1,467 @@
+"""Making a fork: read, check, plan, apply, report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from forklore.app.applying import DryRun
+from forklore.app.context import Context
+from forklore.app.progress import Progress
+from forklore.channels.cut import ForkPoint
+from forklore.channels.running_recap import RunningRecap
+from forklore.checks.requirements import ForkAttempt, check
+from forklore.checks.settings import Settings
+from forklore.disk.gather import OpenTimeline, open_timeline, with_book, with_surroundings
+from forklore.disk.lock import workspace_lock
+from forklore.disk.transaction.publishing import NameTaken
+from forklore.disk.transaction.run import Run
+from forklore.disk.workspace import ChatUnreadable, Workspace
+from forklore.errors import BadRequest, ForkloreError, Kind, LinkOutside
+from forklore.formats.chat_jsonl import Chat, ChatDamaged
+from forklore.formats.json_text import NotJson
+from forklore.formats.record import own_identity
+from forklore.gathered.timeline import TimelineState
+from forklore.log.telling import tell
+from forklore.model import names
+from forklore.model.address import ChatAddress
+from forklore.model.finding import Finding, Report, Severity
+from forklore.model.names import comparable
+from forklore.model.plan import Plan
+from forklore.planning.fork import Draft, ForkFiles, clone_of, draft_fork, plan_fork
+from forklore.planning.swipe import shown_swipe
+
+_POLL_SECONDS = 0.25
+_LARGE = 2 << 20  # below this the disk is done before anything could be gained
+
+
+class NameInvalid(BadRequest):
+    """A name that cannot be a file's name."""
+
+    code = "NAME_INVALID"
+    action = (
+        "Choose another name: no reserved words of Windows, at most 235 bytes, not only dots or signs, no ._ first."
+    )
+
+
+class GroupMissing(ForkloreError):
+    """A group chat that no group lists cannot be forked: SillyTavern could not open the fork."""
+
+    code = "GROUP_MISSING"
+    kind = Kind.NOT_FOUND
+    action = "Open the chat's group in SillyTavern once, so that the group lists the chat."
+
+
+class ForkBlocked(ForkloreError):
+    """The story breaks a requirement."""
+
+    kind = Kind.BLOCKED
+
+    def __init__(self, report: Report, kind: str) -> None:
+        """Speak for every blocking finding of *report*."""
+        only = report.errors[0] if len(report.errors) == 1 else None
+        message = only.message if only else f"Cannot create {kind}: {len(report.errors)} requirements are not met."
+        action = only.action if only else "Do what each of them says, then try again."
+        super().__init__(message, action=action, findings=(*report.errors, *report.warnings))
+        self.code = only.code if only else "FORK_BLOCKED"  # type: ignore[misc]  # the only error whose code varies
+        if only and only.code == LinkOutside.code:
+            self.kind = LinkOutside.kind  # type: ignore[misc]  # it is the folder that is wrong, not the story
+        self.report = report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForkTold:
+    """What a fork comes to, whether it was made or is only planned."""
+
+    kind: str
+    chat: str
+    parent: str
+    at: int
+    messages: int
+    lorebook: str | None
+    original_lorebook: str | None
+    entries: int
+    lorebook_source: str
+    warnings: tuple[Finding, ...]
+    carried_from_present: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the contract shows of every fork."""
+        return {
+            "kind": self.kind,
+            "chat": self.chat,
+            "parent": self.parent,
+            "at": self.at,
+            "messages": self.messages,
+            "lorebook": self.lorebook,
+            "original_lorebook": self.original_lorebook,
+            "entries": self.entries,
+            "lorebook_source": self.lorebook_source,
+            "warnings": [finding.to_json() for finding in self.warnings],
+            "carried_from_present": list(self.carried_from_present),
+            "left_out": list(self.left_out),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForkMade(ForkTold):
+    """A fork that was made."""
+
+    operation: str
+    running_version: int | None = None
+    running_scenes: int = 0
+    combined_messages: int | None = None
+    """How many messages the combined recap covers, None when there is none."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fork as the contract shows it."""
+        return {**ForkTold.to_json(self), "operation": self.operation}
+
+
+@dataclass(frozen=True, slots=True)
+class ForkRequest:
+    """What the caller wants."""
+
+    kind: str
+    chat: ChatAddress
+    at: int | None = None
+    name: str | None = None
+    swipe: int | None = None
+    wait: float | None = None
+    """How many seconds to wait for an idle queue and a free workspace; None: not at all."""
+    show_last_scene: bool = False
+    leave_parent: bool = False
+    """Make the new files alone: the parent is open in SillyTavern's page, which points to them itself."""
+
+
+def fork(request: ForkRequest, context: Context) -> ForkMade:
+    """Make a checkpoint or branch; raises ``ForkBlocked`` with every reason when the story is not ready."""
+    deadline = None if request.wait is None else time.monotonic() + request.wait
+    if deadline is not None:
+        _wait_until_ready(request, context, deadline)  # without the lock: others may work meanwhile
+    while True:
+        wait, go_on = _left(deadline), context.progress.go_on
+        with workspace_lock(context.workspace.root, what=request.kind, wait=wait, go_on=go_on):
+            context.transactions.recover()
+            with (
+                open_timeline(context.workspace, request.chat, with_book=False) as opened,
+                context.begin(_written(opened, context)) as run,
+            ):
+                point = _fork_point(request, context, opened)
+                _copy_book_ahead(run, point, opened, context.workspace)
+                timeline = with_surroundings(with_book(opened), context.workspace)
+                draft, report = draft_and_check(request, context, timeline, point)
+                if draft is not None and report.valid:
+                    _tell_checks(report, context.progress)
+                    plan = _plan(draft, report, request, timeline=timeline, context=context)
+                    return _make(draft, report, timeline, plan, context=context, run=run)
+        if not _may_wait(report, deadline):
+            _refuse(report, request, context)
+        _wait_until_ready(request, context, deadline)
+
+
+def _wait_until_ready(request: ForkRequest, context: Context, deadline: float | None) -> None:
+    """Return when nothing stands in the way of the fork any more; raises ``ForkBlocked`` when it does for too long."""
+    told = ""
+    while True:
+        report = check_fork(request, context)
+        if report.valid:
+            return
+        if not _may_wait(report, deadline):
+            _refuse(report, request, context)
+        if report.errors[0].message != told:
+            told = report.errors[0].message
+            context.progress.note(told)
+        context.progress.go_on()
+        time.sleep(min(_POLL_SECONDS, _left(deadline)))
+
+
+def _may_wait(report: Report, deadline: float | None) -> bool:
+    """Whether only a busy queue is in the way, and there is time left to wait for it."""
+    only_busy = {finding.code for finding in report.errors} == {"QUEUE_NOT_EMPTY"}
+    return only_busy and deadline is not None and time.monotonic() < deadline
+
+
+def _refuse(report: Report, request: ForkRequest, context: Context) -> NoReturn:
+    _tell_checks(report, context.progress)
+    tell("%s of %s is refused: %s", request.kind, request.chat, ", ".join(found.code for found in report.errors))
+    raise ForkBlocked(report, request.kind)
+
+
+def _left(deadline: float | None) -> float:
+    return 0.0 if deadline is None else max(0.0, deadline - time.monotonic())
+
+
+def dry_run(request: ForkRequest, context: Context) -> DryRun:
+    """Return the plan of a fork and change nothing."""
+    with planned_fork(request, context) as (_, _, report, plan):
+        return DryRun(plan, report)
+
+
+@contextmanager
+def planned_fork(request: ForkRequest, context: Context) -> Iterator[tuple[OpenTimeline, Draft, Report, Plan]]:
+    """Read, check and plan a fork, and change nothing; raises ``ForkBlocked`` when it would be refused."""
+    with _gathered(request, context) as (timeline, point):
+        draft, report = draft_and_check(request, context, timeline, point)
+        if draft is None or not report.valid:
+            raise ForkBlocked(report, request.kind)
+        yield timeline, draft, report, _plan(draft, report, request, timeline=timeline, context=context)
+
+
+# --- checking -----------------------------------------------------------------------------------------------------
+
+
+def check_fork(request: ForkRequest, context: Context) -> Report:
+    """Return what stands in the way of a fork, all of it at once."""
+    with _gathered(request, context) as (timeline, point):
+        return draft_and_check(request, context, timeline, point)[1]
+
+
+@contextmanager
+def _gathered(request: ForkRequest, context: Context) -> Iterator[tuple[OpenTimeline, ForkPoint | None]]:
+    """Read everything that a fork may be made from, and nothing else."""
+    with open_timeline(context.workspace, request.chat) as opened:
+        timeline = with_surroundings(opened, context.workspace)
+        yield timeline, _fork_point(request, context, timeline)
+
+
+def draft_and_check(
+    request: ForkRequest, context: Context, timeline: TimelineState, point: ForkPoint | None
+) -> tuple[Draft | None, Report]:
+    """Cut the timeline at *point* and hold the result against every requirement."""
+    context.settings.needs_known()
+    damage = timeline.damage or _damage_at(timeline.chat, _message(request, timeline))
+    draft = None
+    if not damage and point is not None:
+        swipe = request.swipe if point.derived_upto < point.at else None
+        try:
+            draft = draft_fork(timeline, point, swipe=swipe, show_last_scene=request.show_last_scene)
+        except ChatDamaged as error:
+            damage = str(error)
+    attempt = ForkAttempt(
+        timeline,
+        request.kind,
+        _message(request, timeline),
+        draft.cuts if draft else {},
+        damage,
+        shows_last_scene=request.show_last_scene,
+    )
+    return draft, check(attempt, context.policy)
+
+
+def _message(request: ForkRequest, timeline: TimelineState) -> int | None:
+    return request.at if request.at is not None else timeline.chat.last
+
+
+def _damage_at(chat: Chat, at: int | None) -> str:
+    if at is None or not chat.has(at):
+        return ""
+    try:
+        chat.message(at)
+    except ChatDamaged as error:
+        return str(error)
+    return ""
+
+
+def _fork_point(request: ForkRequest, context: Context, timeline: OpenTimeline) -> ForkPoint | None:
+    """Return where the fork is cut and what it is called; None when there is no such message to be read."""
+    chat, at = timeline.chat, _message(request, timeline)
+    if timeline.damage or at is None or not chat.has(at) or _damage_at(chat, at):
+        return None
+    group_path(timeline, context.workspace)  # refused now, before anything is locked
+    other_swipe = request.swipe is not None and request.swipe != shown_swipe(chat.line_bytes(at))
+    chat_name, clone = _fork_names(request, context, timeline)
+    identity = own_identity(chat.metadata, request.chat.name)
+    return ForkPoint(
+        kind=request.kind,
+        at=at,
+        is_head=at == chat.last and not other_swipe,
+        derived_upto=at - 1 if other_swipe else at,
+        chat_name=chat_name,
+        clone_name=clone,
+        parent_name=request.chat.name,
+        parent_timeline=str(identity["timeline"]) if identity and "timeline" in identity else None,
+        timeline=context.new_id(),
+        integrity=context.new_id(),
+        made_at=context.now_ms(),
+        program_version=context.version,
+    )
+
+
+def _fork_names(request: ForkRequest, context: Context, timeline: OpenTimeline) -> tuple[str, str | None]:
+    """Return the names of the new chat and of its lorebook."""
+    chat_name, label = _chat_name(request, context.workspace, context.settings)
+    if timeline.book_name is None or timeline.book_file is None:
+        return chat_name, None
+    books = context.workspace.book_names()
+    return chat_name, names.clone_name(timeline.book_name, request.kind, label, lambda name: comparable(name) in books)
+
+
+def _chat_name(request: ForkRequest, workspace: Workspace, settings: Settings) -> tuple[str, str]:
+    """Return the new chat's name, and the text its lorebook is labelled with."""
+    beside = workspace.names_beside(request.chat)
+    if request.name is not None and request.name.strip():
+        name = names.sanitise(request.name)
+        if not name or not names.fits(name):
+            raise NameInvalid(f"{request.name[:60]!r} cannot be the name of a chat.")
+        if comparable(name) in beside:
+            raise NameTaken(f"There is a chat {name!r} already.")
+        return name, name
+    name, number = names.default_fork_name(
+        request.chat.name, request.kind, lambda name: comparable(name) in beside, settings.names
+    )
+    return name, f"{request.kind.capitalize()}_{number}"
+
+
+# --- making -------------------------------------------------------------------------------------------------------
+
+
+def _copy_book_ahead(run: Run, point: ForkPoint | None, opened: OpenTimeline, workspace: Workspace) -> None:
+    """Give a large lorebook to the disk before it is read (docs/decisions/0006): at the head it is copied as it is.
+
+    What turns out otherwise is staged again, and a refusal removes it all.
+    """
+    book = opened.lorebook
+    if point is not None and point.is_head and point.clone_name and book and opened.size >= _LARGE:
+        clone = clone_of(workspace.book_path(point.clone_name), book.path, opened.files[book.path].size)
+        run.stage_ahead([clone], opened.files)
+
+
+def _written(timeline: OpenTimeline, context: Context) -> Callable[[int], None]:
+    """Return what hears of bytes that were written, and tells how much of the whole they are."""
+    total = timeline.size + timeline.chat_file.size
+    done = 0
+
+    def written(count: int) -> None:
+        nonlocal done
+        done += count
+        context.progress.advance(done, total)
+
+    return written
+
+
+def _make(draft: Draft, report: Report, timeline: OpenTimeline, plan: Plan, *, context: Context, run: Run) -> ForkMade:
+    point, progress = draft.point, context.progress
+    entries = len(draft.book.outline)
+    progress.step(2, "Cloning lorebook...")
+    if point.clone_name is None:
+        progress.note("No lorebook is attached: there is nothing to clone.")
+    else:
+        progress.note(f'Source: "{timeline.book_name}"')
+        progress.note(f'Clone: "{point.clone_name}"')
+        progress.note(f"{entries} entries, {_SOURCES[draft.book.source]}", good=True)
+
+    progress.step(3, f"Recording {point.kind} state...")
+    running: RunningRecap = draft.cuts["running_recap"].value
+    scenes = int((running.current or {}).get("scene_count") or 0)
+    if running.current is not None:
+        progress.note(f"Running recap version: {running.current_version} ({scenes} scenes)", good=True)
+    scene = draft.cuts["scenes"].value
+    name = scene.name or ("Unnamed Scene" if scene.is_break else "")
+    progress.note(f'Scene: "{name}" at message {point.at}' if name else f"At message {point.at}", good=True)
+
+    progress.step(4, f"Creating {point.kind}...")
+    progress.go_on()
+    applied = run.apply(plan, when=context.timestamp(), sources=timeline.files)
+    progress.note(f'{point.kind.capitalize()} created: "{point.chat_name}"', good=True)
+    told = told_of_fork(draft, report, timeline)
+    told["warnings"] += tuple(_link_pending(reason) for reason in applied.pending)
+    return ForkMade(
+        **told,
+        operation=applied.operation.id,
+        running_version=running.current_version if running.current is not None else None,
+        running_scenes=scenes,
+        combined_messages=draft.cuts["combined_recap"].record["combined_recap_message_count"],
+    )
+
+
+def told_of_fork(draft: Draft, report: Report, timeline: OpenTimeline) -> dict[str, Any]:
+    """Return what a ``ForkTold`` says of a fork."""
+    point = draft.point
+    return {
+        "kind": point.kind,
+        "chat": str(timeline.address.sibling(point.chat_name)),
+        "parent": str(timeline.address),
+        "at": point.at,
+        "messages": point.at + 1,
+        "lorebook": point.clone_name,
+        "original_lorebook": timeline.book_name,
+        "entries": len(draft.book.outline),
+        "lorebook_source": draft.book.source,
+        "warnings": report.warnings,
+        "carried_from_present": tuple(draft.carried),
+        "left_out": tuple(draft.left_out),
+    }
+
+
+_SOURCES = {
+    "live": "copied byte for byte",
+    "scene-snapshot": "as they were at the last scene snapshot",
+    "present": "as they are in the present",
+    "none": "",
+}
+
+
+def _link_pending(reason: str) -> Finding:
+    message, action = "The fork is whole, but its parent could not be told", _LINK_IS_OPTIONAL
+    if reason.startswith("group entry"):
+        message, action = "The fork is whole, but its group does not list it yet", _GROUP_IS_NOT
+    return Finding("LINK_PENDING", Severity.WARNING, message, action, reason)
+
+
+_LINK_IS_OPTIONAL = "Nothing is lost: the story's tree does not need the link"
+_GROUP_IS_NOT = "SillyTavern cannot open the chat until the group lists it: run `forklore doctor --fix`"
+
+
+def _plan(draft: Draft, report: Report, request: ForkRequest, *, timeline: OpenTimeline, context: Context) -> Plan:
+    try:
+        return plan_fork(draft, report, _files(draft.point, request, timeline, context.workspace))
+    except NotJson as error:  # nested so deep that it can just be read, but not be looked through
+        raise ChatUnreadable(f"The header of {str(timeline.address)!r} cannot be edited ({error}).") from error
+
+
+def _files(point: ForkPoint, request: ForkRequest, timeline: OpenTimeline, workspace: Workspace) -> ForkFiles:
+    fork_address = timeline.address.sibling(point.chat_name)
+    return ForkFiles(
+        address=str(fork_address),
+        chat_name=point.chat_name,
+        clone_name=point.clone_name,
+        parent=timeline.path,
+        chat=workspace.chat_path(fork_address),
+        book=timeline.lorebook.path if timeline.book_file is not None and timeline.lorebook else None,
+        clone=workspace.book_path(point.clone_name) if point.clone_name is not None else None,
+        group=group_path(timeline, workspace),
+        read=timeline.read,
+        leave_parent=request.leave_parent,
+    )
+
+
+def group_path(timeline: OpenTimeline, workspace: Workspace) -> str | None:
+    """Return the file of the chat's group, None for a solo chat; raises ``GroupMissing``."""
+    if not timeline.address.is_group:
+        return None
+    path = workspace.group_path(timeline.address.group_id)
+    if not timeline.address.group_id or not workspace.exists(path):
+        raise GroupMissing(f"No group lists the chat {timeline.address.name!r}.")
+    return path
+
+
+def _tell_checks(report: Report, progress: Progress) -> None:
+    progress.step(1, "Validating requirements...")
+    codes = {finding.code for finding in (*report.errors, *report.warnings)}
+    uses_recaps = report.state.has_scene_break or report.state.has_running_recap or "NO_SCENE_BREAK" in codes
+    progress.note(
+        "Operation queue is empty" if report.state.queue_empty else "Operation queue is not empty",
+        good=report.state.queue_empty,
+    )
+    if uses_recaps:
+        for holds, yes, no in (
+            (report.state.has_scene_break, "Message is a scene break", "Message is not a scene break"),
+            (report.state.has_scene_recap, "Scene has recap", "Scene has no recap"),
+            (report.state.has_running_recap, "Running scene recap exists", "No running scene recap"),
+        ):
+            progress.note(yes if holds else no, good=holds)

@@ -1,0 +1,43 @@
+"""What Forklore has done in a workspace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from forklore.app.context import Context
+from forklore.app.folder import log_findings
+from forklore.log.operations import Operation, Unread, undone_ids
+from forklore.model.finding import Located
+
+
+@dataclass(frozen=True, slots=True)
+class LogShown:
+    """The operations of a workspace, newest first."""
+
+    operations: tuple[Operation, ...]
+    undone: frozenset[str]
+    findings: tuple[Located, ...] = ()
+    """What the log has besides: files that are no operations, or that lead out of the folder."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the log as the contract shows it."""
+        return {
+            "operations": [operation_told(each, undone=each.id in self.undone) for each in self.operations],
+            "findings": [located.to_json() for located in self.findings],
+        }
+
+
+def read_log(context: Context, *, request: str | None = None) -> LogShown:
+    """Return every operation, newest first; with *request*, those that it asked for."""
+    entries = list(context.transactions.log.entries())
+    operations = tuple(entry for entry in entries if isinstance(entry, Operation))
+    shown = tuple(each for each in operations if request in (None, each.turn.request))
+    findings = log_findings([entry for entry in entries if isinstance(entry, Unread)])
+    return LogShown(shown, undone_ids(operations), tuple(findings))
+
+
+def operation_told(operation: Operation, **more: Any) -> dict[str, Any]:
+    """Return what everybody is told of an operation."""
+    facts = {"kind": operation.kind, "chat": operation.chat, "when": operation.when}
+    return {"id": operation.id, **operation.turn.to_json(), **facts, **more, "undoes": operation.undoes}

@@ -1,0 +1,453 @@
+"""Undoing an operation: is nothing built on it, and what takes it back now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+from forklore.app.applying import apply_alone, would_change
+from forklore.app.context import Context
+from forklore.checks.references import References, references
+from forklore.disk.disk import is_there
+from forklore.disk.files import OpenFile
+from forklore.disk.naming import gather_naming
+from forklore.disk.operation_log import refuse_unread
+from forklore.disk.transaction.staging import Content, content_is, is_content, prepare_edit
+from forklore.disk.workspace import Workspace
+from forklore.errors import BadRequest, ForkloreError, Kind
+from forklore.formats.chat_facts import read_header
+from forklore.formats.chat_jsonl import Chat, ChatDamaged
+from forklore.formats.json_edit import value_text
+from forklore.formats.json_text import NotJson, to_text
+from forklore.gathered.workspace import WorkspaceIndex
+from forklore.log.operations import Operation, undone_ids
+from forklore.model.address import place_of
+from forklore.model.plan import HEADER, EditFile, LineEdit, Plan, Put
+from forklore.model.timeline import ChatFacts, Identity, children_of
+from forklore.planning.undo import (
+    ISOLATION,
+    UndoRefused,
+    inverse_edits,
+    inverse_link_edits,
+    is_as_left,
+    is_book,
+    plan_undo,
+    taken_back,
+)
+
+
+class OperationNotFound(ForkloreError):
+    """There is no such operation in the log."""
+
+    code = "OPERATION_NOT_FOUND"
+    kind = Kind.NOT_FOUND
+    action = "Run `forklore log` to see the operations."
+
+
+@dataclass(frozen=True, slots=True)
+class LeftToPage:
+    """Edits of an open chat, or of a group, that SillyTavern's page makes itself."""
+
+    chat: str | None
+    group: str | None
+    edits: tuple[LineEdit, ...]
+
+    @classmethod
+    def of(cls, change: EditFile, beside: str) -> LeftToPage:
+        """Return the edits of *change* as those of a group, or of a chat in the folder of the chat *beside*."""
+        folder, _, file = change.path.rpartition("/")
+        name = file.rpartition(".")[0]
+        if folder == "groups":
+            return cls(None, name, change.edits)
+        return cls(f"{beside.partition('/')[0]}/{name}", None, change.edits)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the edits; how a file is laid out means nothing to a page."""
+        whole = {"line": None, "do": None, "path": None, "text": None, "only_if": None, "prune": 0}
+        edits = [{key: each.to_json().get(key, value) for key, value in whole.items()} for each in self.edits]
+        return {"chat": self.chat, "group": self.group, "edits": edits}
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """An operation that was undone, and the operation that did it."""
+
+    undone: str
+    operation: str
+    pending: tuple[str, ...] = ()
+    left: tuple[LeftToPage, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the undo as the contract shows it."""
+        return {
+            "undone": self.undone,
+            "operation": self.operation,
+            "pending": list(self.pending),
+            "left": [each.to_json() for each in self.left],
+        }
+
+
+def undo(wanted: str | None, context: Context, *, leave_parent: bool = False) -> Undone:
+    """Undo the operation that is *wanted*, else the latest one; raises ``UndoRefused`` when something was built on it.
+
+    With *leave_parent* the edits of what points to a fork are left: SillyTavern's page has the parent open and makes
+    them itself.
+    """
+    planned: list[tuple[Operation, tuple[EditFile, ...]]] = []
+
+    def make_plan() -> Plan:
+        index = context.index()
+        if wanted is not None:
+            refuse_unread(wanted, index.unread)
+        operation = _meant(wanted, index)
+        plan, left = _undo_plan(operation, index, context.workspace, leave_parent=leave_parent)
+        planned[:] = [(operation, left)]
+        return plan
+
+    applied = apply_alone(make_plan, context).operation
+    operation, left = planned[0]
+    to_page = tuple(LeftToPage.of(change, operation.chat) for change in left)
+    return Undone(operation.id, applied.id, applied.pending, to_page)
+
+
+def _meant(wanted: str | None, index: WorkspaceIndex) -> Operation:
+    """Return the operation that is to be undone."""
+    if wanted is None:
+        for operation in index.operations:
+            if operation.undoes is None and operation.id not in index.undone:
+                return operation
+        raise OperationNotFound("There is nothing to undo.", action="Nothing was changed.")
+    fits = [operation for operation in index.operations if operation.id == wanted]
+    fits = fits or [operation for operation in index.operations if str(operation.turn.number) == wanted]
+    if len(fits) > 1:
+        raise BadRequest(
+            f"There are {len(fits)} operations with the number {wanted}:",
+            action="Give the whole id of the operation.",
+            choices=[operation.id for operation in fits],
+        )
+    if not fits:
+        raise OperationNotFound(f"There is no operation {wanted!r}.")
+    if fits[0].id in index.undone:
+        raise UndoRefused(f"The operation {wanted!r} is undone already.", action="Nothing was changed.")
+    return fits[0]
+
+
+def _undo_plan(
+    operation: Operation, index: WorkspaceIndex, workspace: Workspace, *, leave_parent: bool = False
+) -> tuple[Plan, tuple[EditFile, ...]]:
+    """Return the plan that undoes *operation*; raises ``UndoRefused`` when something was built on it since."""
+    log, chats = list(index.operations), index.chats
+    makes_fork = _makes_fork(operation)
+    removes = _origin(operation, log).kind in ("delete", "cleanup", "restore")
+    _refuse_if_moved_since(operation, log, workspace)
+    _refuse_if_gone_on(operation, log, workspace)
+    _refuse_if_not_as_isolated(operation, workspace)
+    if any(True for _ in _created(operation)):
+        _refuse_if_built_on(operation, chats)
+        named = references(chats, gather_naming(workspace, chats))
+        _refuse_if_named(operation, workspace, named, may_be_unknown=not removes)
+    children = _children_now(operation, log, workspace, chats)
+
+    def edits_of(change: Mapping[str, Any]) -> tuple[LineEdit, ...]:
+        if makes_fork and change.get("role") == "link":
+            return _link_edits(change, operation, log, workspace)
+        if removes and change.get("role") == "link":
+            return edits_that_fit(change, operation, workspace)
+        return inverse_edits(change)
+
+    changes = _changes(operation)
+    pointing = [change for change in changes if leave_parent and change.get("role") in _POINTING]
+    left = tuple(EditFile(each["path"], edits, each["role"]) for each in pointing if (edits := edits_of(each)))
+    notes = {key: note for key, note in operation.notes.items() if key != "taken_out"}
+    plan = plan_undo(
+        operation.id,
+        operation.chat,
+        [change for change in changes if change not in pointing],
+        exists=workspace.exists,
+        edits_of=edits_of,
+        notes=notes | _noted(children=children, taken_out=_taken_out(left, workspace)),
+        item_of=lambda change: _item_now(change, log, workspace),
+    )
+    if not would_change(plan, workspace):
+        raise UndoRefused("What the operation changed was changed again since.")
+    return plan, left
+
+
+def _noted(**notes: list[Any]) -> dict[str, Any]:
+    return {key: note for key, note in notes.items() if note}
+
+
+def _taken_out(left: Iterable[EditFile], workspace: Workspace) -> list[dict[str, Any]]:
+    """Return, as the log has edits, what SillyTavern's page will take out: undoing the undo puts it back."""
+    taken: list[dict[str, Any]] = []
+    for change in left:
+        with suppress(OSError, ForkloreError, NotJson, IndexError), OpenFile(workspace.file(change.path)) as file:
+            if prepared := prepare_edit(change, file):
+                inverse = [each.to_json() for each in prepared.inverse]
+                taken.append({"do": "edit", "path": change.path, "role": change.role, "inverse": inverse})
+    return taken
+
+
+def _origin(operation: Operation, log: list[Operation]) -> Operation:
+    """Return what an undo, an undo of an undo and so on speak of in the end."""
+    by_id = {each.id: each for each in log}
+    while operation.undoes in by_id:
+        operation = by_id.pop(operation.undoes)  # once each: a stranger's log may go round in circles
+    return operation
+
+
+def _item_now(change: Mapping[str, Any], log: list[Operation], workspace: Workspace) -> str:
+    """Return where in the trash a file is: it may have been put back, and that undone."""
+    same = (
+        each["item"]
+        for operation in log
+        for each in (operation.changes if operation.undoes is not None else ())
+        if each["do"] == "trash" and (each["path"], each["content"]) == (change["path"], change["content"])
+    )
+    return str(next((item for item in (change["item"], *same) if in_trash(item, workspace)), change["item"]))
+
+
+def in_trash(item: str, workspace: Workspace) -> bool:
+    """Whether the trash still has an item."""
+    return is_there(workspace.places.item(item))
+
+
+def seen_in_trash(item: str, name: str, workspace: Workspace) -> tuple[str | None, Identity]:
+    """Return the lorebook that a chat in the trash names, and what tells it from others of its *name*."""
+    with suppress(OSError, ForkloreError, ChatDamaged, IndexError), OpenFile(workspace.places.item(item)) as file:
+        facts = read_header(file.chat.line_bytes(HEADER), name)
+        return facts.lorebook, Identity(facts.timeline, facts.integrity, facts.former_mark)
+    return None, Identity()
+
+
+def _children_now(
+    operation: Operation, log: list[Operation], workspace: Workspace, chats: Sequence[ChatFacts]
+) -> list[str]:
+    """Return who calls a chat that comes back its parent: they were there without it, so they need not go first."""
+    children: list[str] = []
+    for change in operation.changes:
+        if change["do"] == "trash" and change["path"].endswith(".jsonl"):
+            name, folder = _stem(change["path"]), operation.chat.partition("/")[0]
+            _, identity = seen_in_trash(_item_now(change, log, workspace), name, workspace)
+            children += children_of(folder, name, identity, chats)
+    return children
+
+
+def _makes_fork(operation: Operation) -> bool:
+    """Whether a fork is there because of this operation: it made one, put one back, or undid the undoing of one."""
+    return "fork" in operation.notes and any(True for _ in _created(operation))
+
+
+_POINTING = frozenset({"link", "group entry"})
+"""The roles of the edits that make others point to a fork."""
+
+
+def _changes(operation: Operation) -> tuple[dict[str, Any], ...]:
+    """Return what the operation changed, and what it left to SillyTavern's page: to write it, or to take it out."""
+    edited = {change["path"] for change in operation.changes if change["do"] == "edit"}
+    noted = operation.notes.get("left" if _makes_fork(operation) else "taken_out", ())
+    left = (change for change in noted if change["path"] not in edited)
+    return (*operation.changes, *left)
+
+
+def _created(operation: Operation) -> Iterator[tuple[str, tuple[tuple[int, str], ...]]]:
+    for change in operation.changes:
+        if change["do"] in ("create", "restore"):
+            yield change["path"], tuple((length, digest) for length, digest in change["content"])
+
+
+def _refuse_if_gone_on(operation: Operation, log: list[Operation], workspace: Workspace) -> None:
+    for path, content in _created(operation):
+        try:
+            with OpenFile(workspace.file(path)) as file:
+                if content_is(file, content):
+                    continue
+                later = _only_changed_by(file, path, content, _effective_since(operation, log))
+        except FileNotFoundError:
+            continue  # removed by somebody: what is left can still be taken back
+        name = path.rpartition("/")[2]
+        if later is None:
+            raise UndoRefused(f"{name!r} has gone on since the {operation.kind} was made.")
+        raise UndoRefused(f"{name!r} was changed since, with the {later.kind} {later.id}.", action=_undo_first(later))
+
+
+def _only_changed_by(file: OpenFile, path: str, content: Content, later: list[Operation]) -> Operation | None:
+    """Return the last of the *later* operations that changed a file; None when somebody else has changed it too."""
+    changes = [(each, change) for each in later for change in each.changes]
+    edits = [(each, change) for each, change in changes if change["do"] == "edit" and change["path"] == path]
+    if not edits:
+        return None
+    data = file.read()
+    try:
+        for _, change in edits:  # newest first, as they have to be taken back
+            data = taken_back(data, inverse_edits(change))
+    except (ChatDamaged, NotJson, IndexError):
+        return None
+    return edits[0][0] if is_content(data, content) else None
+
+
+def _undo_first(later: Operation) -> str:
+    return f"Undo that first: forklore undo {later.id}. Nothing was changed."
+
+
+def _refuse_if_moved_since(operation: Operation, log: list[Operation], workspace: Workspace) -> None:
+    """Refuse while later operations have made or trashed the same files: they have to be undone first.
+
+    So too while a file that has to be changed back is in the trash: it would come back with what is undone now.
+    """
+    moved = {change["path"] for change in operation.changes if change["do"] != "edit"}
+    edited = {change["path"] for change in _changes(operation) if change["do"] == "edit"}
+    edited.add(operation.notes.get("needs", ""))  # the lorebook of a chat that was deleted without it
+    for later in _effective_since(operation, log):
+        for change in later.changes:
+            path = change["path"]
+            gone = change["do"] == "trash" and path in edited and not workspace.exists(path)
+            if gone or (change["do"] != "edit" and path in moved):
+                did = "went to the trash" if change["do"] == "trash" else "was made or put back"
+                raise UndoRefused(
+                    f"{path.rpartition('/')[2]!r} {did} since, with the {later.kind} {later.id}.",
+                    action=_undo_first(later),
+                )
+    for change in operation.changes:
+        if change["do"] == "trash" and workspace.exists(change["path"]):
+            raise UndoRefused(
+                f"{change['path']!r} is there already.",
+                action="Rename or delete what stands there, then try again. Nothing was changed.",
+            )
+
+
+def _effective_since(operation: Operation, log: list[Operation]) -> list[Operation]:
+    """Return the later operations, newest first, without those that have cancelled each other out."""
+    undone = undone_ids(log)
+    later = list(takewhile(lambda each: each.id != operation.id, log))
+    ids = {each.id for each in later}
+    return [each for each in later if each.id not in undone and each.undoes not in ids]
+
+
+def _refuse_if_named(operation: Operation, workspace: Workspace, found: References, *, may_be_unknown: bool) -> None:
+    """Refuse to take a lorebook away that a card, the settings or another chat's effects name."""
+    books = {_stem(path) for path, _ in _created(operation) if is_book(path) and workspace.exists(path)}
+    for book in sorted(books):
+        named = found.of(book, besides=operation.chat)
+        if named:
+            raise UndoRefused(f"The lorebook {book!r} is in use. {named[0]}")
+        if found.unreadable and not may_be_unknown:
+            raise UndoRefused(
+                f"Whether the lorebook {book!r} is in use cannot be told. {found.unreadable[0]}",
+                action="Mend or remove what cannot be read, then try again. Nothing was changed.",
+            )
+
+
+def _refuse_if_not_as_isolated(operation: Operation, workspace: Workspace) -> None:
+    for change in operation.changes:
+        if change.get("role") != ISOLATION:
+            continue
+        name = _stem(change["path"])
+        try:
+            with OpenFile(workspace.file(change["path"])) as file:
+                as_left = is_as_left(inverse_edits(change), to_text(file.chat.line_bytes(HEADER)))
+        except (OSError, NotJson, IndexError) as error:
+            raise UndoRefused(f"{name!r} cannot be read any more.") from error
+        if not as_left:
+            raise UndoRefused(f"{name!r} names another lorebook since, or is another chat.")
+
+
+def _refuse_if_built_on(operation: Operation, chats: Sequence[ChatFacts]) -> None:
+    """Refuse while a chat was forked from one that would go, or uses a lorebook that would go."""
+    folder = operation.chat.partition("/")[0]
+    created = [path for path, _ in _created(operation)]
+    books = {_stem(path) for path in created if is_book(path)}
+    forks = {_stem(path) for path in created if not is_book(path)}
+    beside = {chat.name: chat for chat in chats if place_of(chat.folder) == place_of(folder)}
+    own = {beside[name].address for name in (*forks, operation.notes.get("isolated")) if name in beside}
+    there_before = operation.notes.get("children", ())  # they were there when the chat was not
+    for name in sorted(forks):
+        for child in children_of(folder, name, beside.get(name, Identity()), chats):
+            if child not in own and child not in there_before:
+                raise UndoRefused(f"{child!r} was forked from it.")
+    for chat in chats:
+        if chat.lorebook in books and chat.address not in own and chat.address != operation.chat:
+            raise UndoRefused(f"{chat.address!r} uses its lorebook.")
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].rpartition(".")[0]
+
+
+def _link_edits(
+    change: Mapping[str, Any], operation: Operation, log: list[Operation], workspace: Workspace
+) -> tuple[LineEdit, ...]:
+    try:
+        with OpenFile(workspace.file(change["path"])) as file:
+            return _links_taken_out(change, file, operation.notes, log, workspace)
+    except (OSError, ChatDamaged):
+        return ()
+
+
+def _links_taken_out(
+    change: Mapping[str, Any], file: OpenFile, notes: Mapping[str, Any], log: list[Operation], workspace: Workspace
+) -> tuple[LineEdit, ...]:
+    folder = change["path"].rpartition("/")[0]
+    return inverse_link_edits(
+        change,
+        file.chat,
+        str(notes["fork"]),
+        history=_history(change["path"], log),
+        sent=notes.get("sent", {}),
+        still_there=lambda name: workspace.exists(f"{folder}/{name}.jsonl"),
+    )
+
+
+def links_to(fork: str, path: str, file: OpenFile, log: list[Operation], workspace: Workspace) -> tuple[LineEdit, ...]:
+    """Return the edits that take the links to *fork* out of the chat at *path*, as undoing the fork would."""
+    made = (
+        (change, operation.notes)
+        for operation in log
+        if _makes_fork(operation) and operation.notes["fork"] == fork
+        for change in _changes(operation)
+        if change["path"] == path and change["do"] == "edit"
+    )
+    change, notes = next(made, ({"path": path}, {"fork": fork}))
+    return _links_taken_out(change, file, notes, log, workspace)
+
+
+def edits_that_fit(change: Mapping[str, Any], operation: Operation, workspace: Workspace) -> tuple[LineEdit, ...]:
+    """Return the inverse edits of a link that *operation* took out; what stands in its place by now stays."""
+    sent = operation.notes.get("sent", {})
+    try:
+        with OpenFile(workspace.file(change["path"])) as file:
+            return tuple(each for each in inverse_edits(change) if _fits(each, file.chat, sent))
+    except OSError:
+        return ()
+
+
+def _fits(inverse: LineEdit, chat: Chat, sent: Mapping[str, Any]) -> bool:
+    """Whether the message is still the one that had the link, and nothing else has taken the link's place."""
+    if inverse.line is None or not (inverse.line == HEADER or chat.has(inverse.line)):
+        return False
+    try:
+        if str(inverse.line) in sent and chat.message(inverse.line).get("send_date") != sent[str(inverse.line)]:
+            return False
+        if not isinstance(inverse.edit, Put) or inverse.edit.only_if is not None:
+            return True
+        return value_text(to_text(chat.line_bytes(inverse.line)), inverse.edit.path) is None
+    except (ChatDamaged, NotJson):
+        return False
+
+
+def _history(path: str, log: list[Operation]) -> dict[str, tuple[LineEdit, ...]]:
+    """Return, for every fork made in a chat, the edits that take its link back, newest first.
+
+    A name that was used again, or a fork that was undone and came back, has those of each time: what the first one had
+    to make is still there.
+    """
+    history: dict[str, tuple[LineEdit, ...]] = {}
+    for operation in log:
+        for change in _changes(operation) if _makes_fork(operation) else ():
+            if change["path"] == path and change["do"] == "edit":
+                name = str(operation.notes["fork"])
+                history[name] = (*history.get(name, ()), *inverse_edits(change))
+    return history
