@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import threading
@@ -121,6 +120,8 @@ def served(
     def prepare() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if files is not None:
+            import resource  # noqa: PLC0415  # Windows has none
+
             resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
     process = subprocess.Popen(
