@@ -101,20 +101,22 @@ def another_tab(tab: Tab) -> Tab:
     return Tab(page, tab.served, tab.errors)
 
 
-def test_isolating_all_goes_on_in_a_closed_tab_and_the_next_one_shows_how_far_it_is(
+def test_isolating_all_goes_on_in_a_closed_tab_and_the_next_one_shows_it_instead_of_beginning_again(
     visit: Visit, tmp_path: Path
 ) -> None:
-    tab = visit(many_sharing(tmp_path / "w")).go("story", FOREST)
+    tab = visit(many_sharing(tmp_path / "w", 300)).go("story", FOREST)
     tab.press("Isolate all…")
-    tab.press("Isolate 100 timelines", "dialog")
+    tab.press("Isolate 300 timelines", "dialog")
     tab.see("dialog .progress")
-    tab = another_tab(tab).go("stories")
+    tab = another_tab(tab).go("story", FOREST)
     tab.see(".work .progress", "Isolating…")
-    tab.press("Show", ".work")
+    tab.press("Isolate all…")
+    tab.press("Stop here", "dialog")
 
-    tab.see(".dialog-title", "100 timelines isolated")
-    expect(tab.page.locator("dialog .row")).to_have_count(100)
-    expect(tab.page.locator(".work")).to_have_count(0)
+    tab.see("dialog", re.compile(r"Isolate \d+ timelines?"))
+    left = tab.page.locator("dialog .row").count()
+    done = tab.api("GET", "log")["operations"]
+    assert 0 < left == 300 - len(done)
 
 
 def test_isolating_all_goes_on_in_a_closed_tab_and_a_later_one_shows_what_came_of_it(
@@ -137,24 +139,6 @@ def test_isolating_all_goes_on_in_a_closed_tab_and_a_later_one_shows_what_came_o
 
     tab.see("h1", "Settings")
     expect(tab.page.locator(".work")).to_have_count(0)
-
-
-def test_isolating_all_that_runs_in_another_tab_is_shown_and_stopped_instead_of_begun_twice(
-    visit: Visit, tmp_path: Path
-) -> None:
-    tab = visit(many_sharing(tmp_path / "w")).go("story", FOREST)
-    tab.press("Isolate all…")
-    tab.press("Isolate 100 timelines", "dialog")
-    tab.see("dialog .progress")
-    tab.press("Close", "dialog .dialog-foot")
-    tab.see(".work .progress")
-    tab.press("Isolate all…")
-    tab.press("Stop here", "dialog")
-
-    tab.see("dialog", re.compile(r"Isolate \d+ timelines?"))
-    left = tab.page.locator("dialog .row").count()
-    done = tab.api("GET", "log")["operations"]
-    assert 0 < left == 100 - len(done)
 
 
 def test_a_finding_of_a_shared_book_offers_to_isolate_or_to_share_on_purpose(maren: Visit) -> None:

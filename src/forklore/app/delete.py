@@ -1,42 +1,33 @@
-"""Deleting a timeline, and cleaning up what nobody names: everything goes to the trash, nothing is lost."""
+"""Deleting a timeline: it goes to the trash, with its lorebook if nobody else names that."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from forklore.app.applying import apply_alone
 from forklore.app.context import Context
-from forklore.app.undo import links_to
+from forklore.app.links import links_to
 from forklore.checks.references import references
-from forklore.disk.disk import fingerprint_at
-from forklore.disk.files import ContextChanged, OpenFile
+from forklore.disk.files import OpenFile
 from forklore.disk.gather import OpenTimeline, in_place, open_timeline
-from forklore.disk.naming import gather_naming
+from forklore.disk.naming import gather_naming, naming_as_seen
 from forklore.disk.transaction.staging import content_of_file
 from forklore.disk.workspace import Workspace
 from forklore.errors import ForkloreError, Kind
 from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.gathered.timeline import MISSING, TimelineState
-from forklore.gathered.workspace import BookFile, MapEntry, WorkspaceIndex
-from forklore.model import names
+from forklore.gathered.workspace import WorkspaceIndex
 from forklore.model.address import ChatAddress
-from forklore.model.plan import EditFile, Fingerprint, Plan, TrashFile
+from forklore.model.plan import EditFile, Plan, TrashFile
 from forklore.planning.deleting import (
     Deletion,
     group_entry_removal,
     link_removals,
-    plan_cleanup,
     plan_delete,
 )
 from forklore.planning.undo import when_sent
-
-_SETTINGS = "settings.json"
-_DAY = 24 * 60 * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,44 +52,6 @@ class Deleted:
             "book": self.book,
             "kept_because": list(self.kept_because),
             "children": list(self.children),
-            "operation": self.operation,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class FreeBook:
-    """A clone that nobody names."""
-
-    name: str
-    path: str
-    size: int
-    age_days: int
-    origin: str
-    """The lorebook it was cloned from and, where the log knows it, the operation that made it."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the book as ``cleanup`` shows it."""
-        return {"name": self.name, "size": self.size, "age_days": self.age_days, "from": self.origin}
-
-
-@dataclass(frozen=True, slots=True)
-class Cleanup:
-    """What is left over and may go, or has gone."""
-
-    books: tuple[FreeBook, ...]
-    map_entries: tuple[MapEntry, ...]
-    kept_because: tuple[str, ...] = ()
-    """Why no lorebook is known to be free."""
-    operation: str | None = None
-    """The operation that moved it all to the trash, None when it was only listed."""
-    pending: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the leftovers as the contract shows them."""
-        return {
-            "books": [book.to_json() for book in self.books],
-            "map_entries": [{"chat": each.chat, "fork": each.fork, "book": each.book} for each in self.map_entries],
-            "kept_because": list(self.kept_because),
             "operation": self.operation,
         }
 
@@ -172,7 +125,7 @@ def _planned(address: ChatAddress, context: Context, *, yes: bool) -> _Deletion:
             sent=sent,
         )
         # What was looked at to tell that the book is free must still be so when the chat goes.
-        unchanged = tuple(_seen(workspace, _SETTINGS)) if goes else ()
+        unchanged = naming_as_seen(workspace) if goes else ()
         plan = plan_delete(str(address), deletion, unchanged)
     return _Deletion(plan, timeline.book_name, goes, kept, children)
 
@@ -187,7 +140,7 @@ def _kept_because(timeline: OpenTimeline, index: WorkspaceIndex, workspace: Work
     if timeline.book_file is None:
         return (book.details,)
     found = references(index.chats, gather_naming(workspace, index.chats))
-    return found.of(book.name, besides=str(timeline.address)) or found.unreadable
+    return found.why_kept(book.name, besides=str(timeline.address))
 
 
 def _group_entry(address: ChatAddress, workspace: Workspace) -> EditFile | None:
@@ -214,99 +167,3 @@ def _parent_edit(
         if edits:
             return EditFile(path, edits, role="link"), when_sent(file.chat, [each.line for each in edits])
     return None, {}
-
-
-def _seen(workspace: Workspace, path: str) -> Iterator[tuple[str, Fingerprint]]:
-    found = fingerprint_at(Path(workspace.file(path)))
-    if found is not None:
-        yield path, found
-
-
-# --- cleaning up --------------------------------------------------------------------------------------------------
-
-
-def cleanup(context: Context, *, apply: bool = False, books: Collection[str] | None = None) -> Cleanup:
-    """List clones that nobody names and map entries of vanished chats; with *apply* they go, as one operation.
-
-    With *books* only these of the clones are meant, and no chat is edited.
-    """
-    if not apply:
-        return _leftovers(context, context.index(), books)
-    gone: list[Cleanup] = []
-
-    def make_plan() -> Plan:
-        gone[:] = [_leftovers(context, context.index(), books)]
-        if not (gone[0].books or gone[0].map_entries):
-            raise _NothingLeft
-        return _cleanup_plan(gone[0], context.workspace)
-
-    try:
-        applied = apply_alone(make_plan, context)
-    except _NothingLeft:
-        return gone[0]
-    return replace(gone[0], operation=applied.operation.id, pending=applied.pending)
-
-
-class _NothingLeft(Exception):
-    """There is nothing to clean up."""
-
-
-def _leftovers(context: Context, index: WorkspaceIndex, wanted: Collection[str] | None) -> Cleanup:
-    found, kept_because = free_clones(context, index)
-    books = tuple(_free_book(book, index, context) for book in found)
-    if wanted is not None:
-        return Cleanup(tuple(book for book in books if book.name in wanted), (), kept_because)
-    return Cleanup(books, index.stale_map_entries, kept_because)
-
-
-def free_clones(context: Context, index: WorkspaceIndex) -> tuple[tuple[BookFile, ...], tuple[str, ...]]:
-    """Return the clones of ours that nobody names; where that cannot be told, none, and why."""
-    clones = list(_clones(context, index))
-    if not clones:
-        return (), ()
-    found = references(index.chats, gather_naming(context.workspace, index.chats))
-    if found.unreadable:
-        return (), found.unreadable
-    return tuple(book for book in clones if not found.of(book.name)), ()
-
-
-def _clones(context: Context, index: WorkspaceIndex) -> Iterator[BookFile]:
-    """Yield every lorebook that we made, as the log knows; a name like those we give proves nothing."""
-    unfinished = frozenset(path for operation in context.transactions.unfinished() for path in operation.paths)
-    for _, book in sorted(index.books.items()):
-        # One of an unfinished operation is about to be named, or to go.
-        if book.path in index.made_books and book.path not in unfinished:
-            yield book
-
-
-def _free_book(book: BookFile, index: WorkspaceIndex, context: Context) -> FreeBook:
-    """Return a clone as ``cleanup`` shows it."""
-    operation = index.made_books[book.path]
-    made_at = seconds_of(operation.when)
-    age = context.now_ms() / 1000 - (made_at if made_at is not None else book.written)
-    made = f"{operation.kind} {operation.chat!r}, operation {operation.id}"
-    base = names.clone_base(book.name)
-    return FreeBook(book.name, book.path, book.size, max(0, int(age // _DAY)), f"{base} ({made})" if base else made)
-
-
-def seconds_of(when: str) -> float | None:
-    """Return when an operation was made, in seconds since 1970, None when its time cannot be read."""
-    try:
-        return datetime.fromisoformat(when).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        return None
-
-
-def _cleanup_plan(found: Cleanup, workspace: Workspace) -> Plan:
-    books = []
-    for book in found.books:
-        with OpenFile(workspace.file(book.path)) as file:
-            books.append(TrashFile(book.path, content_of_file(file)))
-    entries: dict[str, list[MapEntry]] = {}
-    for entry in found.map_entries:
-        address = ChatAddress.parse(entry.chat)
-        if address is not None:
-            entries.setdefault(workspace.chat_path(address), []).append(entry)
-    if not books and not entries:
-        raise ContextChanged("What nobody named is named again, or gone.", action="Nothing was changed.")
-    return plan_cleanup(books, entries, tuple(_seen(workspace, _SETTINGS)) if books else ())

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from forklore.app.applying import apply_alone
+from forklore.app.cleanup import free_clones
 from forklore.app.context import Context
-from forklore.app.delete import free_clones
 from forklore.app.folder import folder_findings, unread_file
 from forklore.app.progress import Cancelled
 from forklore.app.repair import make_repair

@@ -24,8 +24,9 @@ from forklore.model.timeline import Story
 
 if TYPE_CHECKING:
     from forklore.app.applying import DryRun
+    from forklore.app.cleanup import Cleanup
     from forklore.app.contamination import Contamination
-    from forklore.app.delete import Cleanup, Deleted
+    from forklore.app.delete import Deleted
     from forklore.app.doctor import Examined
     from forklore.app.extension import Extension
     from forklore.app.fork import ForkMade
@@ -226,18 +227,18 @@ class Forklore:
 
     def delete(self, chat: str, *, yes: bool = False) -> Deleted:
         """Move a timeline to the trash; raises ``ChatHasForks`` when it has forks, unless *yes*."""
-        from forklore.app import delete as deleting
+        from forklore.app.delete import delete
 
-        return deleting.delete(self._workspace.resolve(chat), self._context, yes=yes)
+        return delete(self._workspace.resolve(chat), self._context, yes=yes)
 
     def cleanup(self, *, apply: bool = False, books: Collection[str] | None = None) -> Cleanup:
         """Return the clones that nobody names and the map entries of vanished chats, after removing them if *apply*.
 
         With *books* it is about these lorebooks alone: whoever was shown a list agrees to that list.
         """
-        from forklore.app import delete as deleting
+        from forklore.app.cleanup import cleanup
 
-        return deleting.cleanup(self._context, apply=apply, books=books)
+        return cleanup(self._context, apply=apply, books=books)
 
     def trash(self) -> TrashShown:
         """Return what is in the trash."""

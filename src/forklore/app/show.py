@@ -184,14 +184,9 @@ def _stories(context: Context) -> tuple[Story, ...]:
 def _place_of(address: ChatAddress, context: Context) -> tuple[Story, Timeline]:
     for story in _stories(context):
         for timeline in story.timelines:
-            if timeline.chat == str(address) or (address.is_group and _is_in_group(timeline.chat, address.name)):
+            if address.means(timeline.chat):
                 return story, timeline
     raise ChatUnreadable(f"{str(address)!r} cannot be read.")
-
-
-def _is_in_group(chat: str, name: str) -> bool:
-    """Whether it is the chat of that *name* that groups list, by whichever of them it is known."""
-    return chat.startswith("group:") and chat.partition("/")[2] == name
 
 
 def _has_recorded_book(record: Mapping[str, Any], timeline: OpenTimeline) -> bool:

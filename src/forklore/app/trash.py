@@ -12,15 +12,15 @@ from typing import Any
 
 from forklore.app.applying import apply_alone
 from forklore.app.context import Context
-from forklore.app.delete import seconds_of
-from forklore.app.undo import edits_that_fit, in_trash, seen_in_trash
+from forklore.app.links import edits_that_fit
+from forklore.app.undo import in_trash, seen_in_trash
 from forklore.disk.failures import refusal_of
 from forklore.disk.lock import workspace_lock
 from forklore.disk.system import is_link
 from forklore.disk.transaction.publishing import NameTaken
 from forklore.disk.workspace import Workspace
 from forklore.errors import BadRequest, ForkloreError, Kind
-from forklore.log.operations import Operation
+from forklore.log.operations import Operation, seconds_of
 from forklore.model.address import ChatAddress
 from forklore.model.plan import EditFile, Plan, RestoreFile
 from forklore.model.stored import TRASH, number_in

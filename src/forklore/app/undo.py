@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
@@ -10,6 +10,7 @@ from typing import Any
 
 from forklore.app.applying import apply_alone, would_change
 from forklore.app.context import Context
+from forklore.app.links import edits_that_fit, fork_link_edits
 from forklore.checks.references import References, references
 from forklore.disk.disk import is_there
 from forklore.disk.files import OpenFile
@@ -19,19 +20,17 @@ from forklore.disk.transaction.staging import Content, content_is, is_content, p
 from forklore.disk.workspace import Workspace
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.chat_facts import read_header
-from forklore.formats.chat_jsonl import Chat, ChatDamaged
-from forklore.formats.json_edit import value_text
+from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.formats.json_text import NotJson, to_text
 from forklore.gathered.workspace import WorkspaceIndex
 from forklore.log.operations import Operation, undone_ids
 from forklore.model.address import place_of
-from forklore.model.plan import HEADER, EditFile, LineEdit, Plan, Put
+from forklore.model.plan import HEADER, EditFile, LineEdit, Plan
 from forklore.model.timeline import ChatFacts, Identity, children_of
 from forklore.planning.undo import (
     ISOLATION,
     UndoRefused,
     inverse_edits,
-    inverse_link_edits,
     is_as_left,
     is_book,
     plan_undo,
@@ -140,25 +139,24 @@ def _undo_plan(
 ) -> tuple[Plan, tuple[EditFile, ...]]:
     """Return the plan that undoes *operation*; raises ``UndoRefused`` when something was built on it since."""
     log, chats = list(index.operations), index.chats
-    makes_fork = _makes_fork(operation)
     removes = _origin(operation, log).kind in ("delete", "cleanup", "restore")
     _refuse_if_moved_since(operation, log, workspace)
     _refuse_if_gone_on(operation, log, workspace)
     _refuse_if_not_as_isolated(operation, workspace)
-    if any(True for _ in _created(operation)):
+    if any(True for _ in operation.created):
         _refuse_if_built_on(operation, chats)
         named = references(chats, gather_naming(workspace, chats))
         _refuse_if_named(operation, workspace, named, may_be_unknown=not removes)
     children = _children_now(operation, log, workspace, chats)
 
     def edits_of(change: Mapping[str, Any]) -> tuple[LineEdit, ...]:
-        if makes_fork and change.get("role") == "link":
-            return _link_edits(change, operation, log, workspace)
+        if operation.makes_fork and change.get("role") == "link":
+            return fork_link_edits(change, operation, log, workspace)
         if removes and change.get("role") == "link":
             return edits_that_fit(change, operation, workspace)
         return inverse_edits(change)
 
-    changes = _changes(operation)
+    changes = operation.all_changes
     pointing = [change for change in changes if leave_parent and change.get("role") in _POINTING]
     left = tuple(EditFile(each["path"], edits, each["role"]) for each in pointing if (edits := edits_of(each)))
     notes = {key: note for key, note in operation.notes.items() if key != "taken_out"}
@@ -236,31 +234,12 @@ def _children_now(
     return children
 
 
-def _makes_fork(operation: Operation) -> bool:
-    """Whether a fork is there because of this operation: it made one, put one back, or undid the undoing of one."""
-    return "fork" in operation.notes and any(True for _ in _created(operation))
-
-
 _POINTING = frozenset({"link", "group entry"})
 """The roles of the edits that make others point to a fork."""
 
 
-def _changes(operation: Operation) -> tuple[dict[str, Any], ...]:
-    """Return what the operation changed, and what it left to SillyTavern's page: to write it, or to take it out."""
-    edited = {change["path"] for change in operation.changes if change["do"] == "edit"}
-    noted = operation.notes.get("left" if _makes_fork(operation) else "taken_out", ())
-    left = (change for change in noted if change["path"] not in edited)
-    return (*operation.changes, *left)
-
-
-def _created(operation: Operation) -> Iterator[tuple[str, tuple[tuple[int, str], ...]]]:
-    for change in operation.changes:
-        if change["do"] in ("create", "restore"):
-            yield change["path"], tuple((length, digest) for length, digest in change["content"])
-
-
 def _refuse_if_gone_on(operation: Operation, log: list[Operation], workspace: Workspace) -> None:
-    for path, content in _created(operation):
+    for path, content in operation.created:
         try:
             with OpenFile(workspace.file(path)) as file:
                 if content_is(file, content):
@@ -299,7 +278,7 @@ def _refuse_if_moved_since(operation: Operation, log: list[Operation], workspace
     So too while a file that has to be changed back is in the trash: it would come back with what is undone now.
     """
     moved = {change["path"] for change in operation.changes if change["do"] != "edit"}
-    edited = {change["path"] for change in _changes(operation) if change["do"] == "edit"}
+    edited = {change["path"] for change in operation.all_changes if change["do"] == "edit"}
     edited.add(operation.notes.get("needs", ""))  # the lorebook of a chat that was deleted without it
     for later in _effective_since(operation, log):
         for change in later.changes:
@@ -329,7 +308,7 @@ def _effective_since(operation: Operation, log: list[Operation]) -> list[Operati
 
 def _refuse_if_named(operation: Operation, workspace: Workspace, found: References, *, may_be_unknown: bool) -> None:
     """Refuse to take a lorebook away that a card, the settings or another chat's effects name."""
-    books = {_stem(path) for path, _ in _created(operation) if is_book(path) and workspace.exists(path)}
+    books = {_stem(path) for path, _ in operation.created if is_book(path) and workspace.exists(path)}
     for book in sorted(books):
         named = found.of(book, besides=operation.chat)
         if named:
@@ -358,7 +337,7 @@ def _refuse_if_not_as_isolated(operation: Operation, workspace: Workspace) -> No
 def _refuse_if_built_on(operation: Operation, chats: Sequence[ChatFacts]) -> None:
     """Refuse while a chat was forked from one that would go, or uses a lorebook that would go."""
     folder = operation.chat.partition("/")[0]
-    created = [path for path, _ in _created(operation)]
+    created = [path for path, _ in operation.created]
     books = {_stem(path) for path in created if is_book(path)}
     forks = {_stem(path) for path in created if not is_book(path)}
     beside = {chat.name: chat for chat in chats if place_of(chat.folder) == place_of(folder)}
@@ -375,79 +354,3 @@ def _refuse_if_built_on(operation: Operation, chats: Sequence[ChatFacts]) -> Non
 
 def _stem(path: str) -> str:
     return path.rpartition("/")[2].rpartition(".")[0]
-
-
-def _link_edits(
-    change: Mapping[str, Any], operation: Operation, log: list[Operation], workspace: Workspace
-) -> tuple[LineEdit, ...]:
-    try:
-        with OpenFile(workspace.file(change["path"])) as file:
-            return _links_taken_out(change, file, operation.notes, log, workspace)
-    except (OSError, ChatDamaged):
-        return ()
-
-
-def _links_taken_out(
-    change: Mapping[str, Any], file: OpenFile, notes: Mapping[str, Any], log: list[Operation], workspace: Workspace
-) -> tuple[LineEdit, ...]:
-    folder = change["path"].rpartition("/")[0]
-    return inverse_link_edits(
-        change,
-        file.chat,
-        str(notes["fork"]),
-        history=_history(change["path"], log),
-        sent=notes.get("sent", {}),
-        still_there=lambda name: workspace.exists(f"{folder}/{name}.jsonl"),
-    )
-
-
-def links_to(fork: str, path: str, file: OpenFile, log: list[Operation], workspace: Workspace) -> tuple[LineEdit, ...]:
-    """Return the edits that take the links to *fork* out of the chat at *path*, as undoing the fork would."""
-    made = (
-        (change, operation.notes)
-        for operation in log
-        if _makes_fork(operation) and operation.notes["fork"] == fork
-        for change in _changes(operation)
-        if change["path"] == path and change["do"] == "edit"
-    )
-    change, notes = next(made, ({"path": path}, {"fork": fork}))
-    return _links_taken_out(change, file, notes, log, workspace)
-
-
-def edits_that_fit(change: Mapping[str, Any], operation: Operation, workspace: Workspace) -> tuple[LineEdit, ...]:
-    """Return the inverse edits of a link that *operation* took out; what stands in its place by now stays."""
-    sent = operation.notes.get("sent", {})
-    try:
-        with OpenFile(workspace.file(change["path"])) as file:
-            return tuple(each for each in inverse_edits(change) if _fits(each, file.chat, sent))
-    except OSError:
-        return ()
-
-
-def _fits(inverse: LineEdit, chat: Chat, sent: Mapping[str, Any]) -> bool:
-    """Whether the message is still the one that had the link, and nothing else has taken the link's place."""
-    if inverse.line is None or not (inverse.line == HEADER or chat.has(inverse.line)):
-        return False
-    try:
-        if str(inverse.line) in sent and chat.message(inverse.line).get("send_date") != sent[str(inverse.line)]:
-            return False
-        if not isinstance(inverse.edit, Put) or inverse.edit.only_if is not None:
-            return True
-        return value_text(to_text(chat.line_bytes(inverse.line)), inverse.edit.path) is None
-    except (ChatDamaged, NotJson):
-        return False
-
-
-def _history(path: str, log: list[Operation]) -> dict[str, tuple[LineEdit, ...]]:
-    """Return, for every fork made in a chat, the edits that take its link back, newest first.
-
-    A name that was used again, or a fork that was undone and came back, has those of each time: what the first one had
-    to make is still there.
-    """
-    history: dict[str, tuple[LineEdit, ...]] = {}
-    for operation in log:
-        for change in _changes(operation) if _makes_fork(operation) else ():
-            if change["path"] == path and change["do"] == "edit":
-                name = str(operation.notes["fork"])
-                history[name] = (*history.get(name, ()), *inverse_edits(change))
-    return history

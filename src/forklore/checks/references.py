@@ -37,6 +37,13 @@ class References:
             each.sentence for each in self.by_book.get(_key(book), ()) if not besides or _place(each.chat) != own
         )
 
+    def why_kept(self, book: str, *, besides: str = "", is_ours: bool = False) -> tuple[str, ...]:
+        """Return why a lorebook has to stay, nothing when it may go: it is named, or may be by what cannot be read.
+
+        One that *is ours* was never anybody else's, so what cannot be read need not keep it.
+        """
+        return self.of(book, besides=besides) or (() if is_ours else self.unreadable)
+
 
 def references(chats: Sequence[ChatFacts], naming: Naming) -> References:
     """Return who names each lorebook; *chats* are the facts of every chat."""

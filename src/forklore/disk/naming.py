@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
+from forklore.disk.disk import fingerprint_at
 from forklore.disk.files import OpenFile
 from forklore.disk.system import is_online_only, open_shared
 from forklore.disk.workspace import Workspace
@@ -14,8 +16,10 @@ from forklore.formats.json_text import NotJson, parse_object
 from forklore.formats.settings_json import NO_BOOKS, SettingsBooks, parse_settings
 from forklore.gathered.naming import Naming
 from forklore.model.address import ChatAddress, place_of
-from forklore.model.plan import HEADER
+from forklore.model.plan import HEADER, Fingerprint
 from forklore.model.timeline import ChatFacts
+
+_SETTINGS = "settings.json"
 
 
 def gather_naming(workspace: Workspace, chats: Sequence[ChatFacts]) -> Naming:
@@ -23,6 +27,12 @@ def gather_naming(workspace: Workspace, chats: Sequence[ChatFacts]) -> Naming:
     unreadable = list(_unreadable_chats(workspace, chats))
     cards = _read_cards(workspace, unreadable)
     return Naming(cards, _read_settings(workspace, unreadable), tuple(unreadable))
+
+
+def naming_as_seen(workspace: Workspace) -> tuple[tuple[str, Fingerprint], ...]:
+    """Return which of it must still be the same when a lorebook goes: a fork's clone is in no character's card."""
+    found = fingerprint_at(Path(workspace.file(_SETTINGS)))
+    return ((_SETTINGS, found),) if found is not None else ()
 
 
 def _unreadable_chats(workspace: Workspace, chats: Sequence[ChatFacts]) -> Iterator[str]:
@@ -79,7 +89,7 @@ def _card_book(path: str) -> str | None:
 
 def _read_settings(workspace: Workspace, unreadable: list[str]) -> SettingsBooks:
     try:
-        with OpenFile(workspace.file("settings.json")) as file:
+        with OpenFile(workspace.file(_SETTINGS)) as file:
             return parse_settings(file.read())
     except FileNotFoundError:
         pass

@@ -5,8 +5,9 @@ The order is that of their numbers, not of the clock, which may be wrong or anot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -70,6 +71,25 @@ class Operation:
     def order(self) -> tuple[int, str]:
         """What operations are sorted by: where two machines have given one number twice, the id decides."""
         return self.turn.number, self.id
+
+    @property
+    def created(self) -> Iterator[tuple[str, tuple[tuple[int, str], ...]]]:
+        """The files it made or put back, with their content."""
+        for change in self.changes:
+            if change["do"] in ("create", "restore"):
+                yield change["path"], tuple((length, digest) for length, digest in change["content"])
+
+    @property
+    def makes_fork(self) -> bool:
+        """Whether a fork is there because of it: it made one, put one back, or undid the undoing of one."""
+        return "fork" in self.notes and any(True for _ in self.created)
+
+    @property
+    def all_changes(self) -> tuple[dict[str, Any], ...]:
+        """What it changed, and what it left to SillyTavern's page: to write it, or to take it out."""
+        edited = {change["path"] for change in self.changes if change["do"] == "edit"}
+        noted = self.notes.get("left" if self.makes_fork else "taken_out", ())
+        return (*self.changes, *(change for change in noted if change["path"] not in edited))
 
     def with_pending(self, what: str) -> Operation:
         """Return the operation with one more thing that could not be written."""
@@ -137,3 +157,11 @@ def _depths(undoes: Mapping[str, str]) -> dict[str, int]:
             last = undoes[last]
         depth.update(zip(reversed(row), count(depth.get(last, 0) + 1), strict=False))
     return depth
+
+
+def seconds_of(when: str) -> float | None:
+    """Return when an operation was made, in seconds since 1970, None when its time cannot be read."""
+    try:
+        return datetime.fromisoformat(when).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None

@@ -39,6 +39,11 @@ class ChatAddress:
         """Return the address of the chat called *name* beside this one."""
         return ChatAddress(self.folder, name)
 
+    def means(self, chat: str) -> bool:
+        """Whether *chat* is an address of the same chat: one that several groups list has several."""
+        other = ChatAddress.parse(chat)
+        return other is not None and (other.name, place_of(other.folder)) == (self.name, place_of(self.folder))
+
     def __str__(self) -> str:
         return f"{self.folder}/{self.name}"
 

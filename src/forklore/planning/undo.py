@@ -8,9 +8,10 @@ from typing import Any
 
 from forklore.errors import ForkloreError, Kind
 from forklore.formats.chat_facts import links_of
-from forklore.formats.chat_jsonl import Chat
+from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_edit import apply_edits, value_text
-from forklore.formats.json_text import encode, parse, same_value, to_bytes, to_text
+from forklore.formats.json_text import NotJson, encode, parse, same_value, to_bytes, to_text
+from forklore.log.operations import Operation
 from forklore.model.plan import (
     HEADER,
     Change,
@@ -151,6 +152,35 @@ def inverse_link_edits(
     edits = [LineEdit(link.line, _pruning(link.edit, link.line, made)) for link in links]
     edits.extend(_given_back(history, {edit.line for edit in edits}))
     return tuple(edits)
+
+
+def link_history(path: str, log: list[Operation]) -> dict[str, tuple[LineEdit, ...]]:
+    """Return, for every fork made in a chat, the edits that take its link back, newest first.
+
+    A name that was used again, or a fork that was undone and came back, has those of each time: what the first one had
+    to make is still there.
+    """
+    history: dict[str, tuple[LineEdit, ...]] = {}
+    for operation in log:
+        for change in operation.all_changes if operation.makes_fork else ():
+            if change["path"] == path and change["do"] == "edit":
+                name = str(operation.notes["fork"])
+                history[name] = (*history.get(name, ()), *inverse_edits(change))
+    return history
+
+
+def still_fits(inverse: LineEdit, chat: Chat, sent: Mapping[str, Any]) -> bool:
+    """Whether the message is still the one that had the link, and nothing else has taken the link's place."""
+    if inverse.line is None or not (inverse.line == HEADER or chat.has(inverse.line)):
+        return False
+    try:
+        if str(inverse.line) in sent and chat.message(inverse.line).get("send_date") != sent[str(inverse.line)]:
+            return False
+        if not isinstance(inverse.edit, Put) or inverse.edit.only_if is not None:
+            return True
+        return value_text(to_text(chat.line_bytes(inverse.line)), inverse.edit.path) is None
+    except (ChatDamaged, NotJson):
+        return False
 
 
 def _given_back(history: Mapping[str, Sequence[LineEdit]], lines: set[int | None]) -> Iterator[LineEdit]:

@@ -11,7 +11,7 @@ from forklore.cli.command import Answer, Invocation, command
 from forklore.cli.terminal import DIM, GOOD, PLAIN
 
 if TYPE_CHECKING:
-    from forklore.app.delete import Cleanup, FreeBook
+    from forklore.app.cleanup import Cleanup, FreeBook
 
 
 @command(examples=("forklore cleanup", "forklore cleanup --apply"))

@@ -247,8 +247,7 @@ class Run:
         if folder == "worlds":
             chats = scan_chats(self._workspace, self._cache())
             found = references(chats, gather_naming(self._workspace, chats))
-            # A fork's clone was never anybody else's, so what cannot be read need not keep an undo from taking it away.
-            reasons = found.of(name.removesuffix(".json")) or (() if is_undo else found.unreadable)
+            reasons = found.why_kept(name.removesuffix(".json"), is_ours=is_undo)  # a fork's clone, if it is an undo
             if reasons:
                 raise ContextChanged(f"{name!r} stays. {reasons[0]}")
 
