@@ -524,6 +524,17 @@ def _opening(bench: Bench, story: BenchStory) -> Iterator[Result]:
     yield _compared(times, again, _READ)
 
 
+def extension(bench: Bench) -> Iterator[Result]:
+    """Measure what the extension adds to sending a message in the real SillyTavern."""
+    from bench import extension as in_sillytavern  # noqa: PLC0415  # others need no browser
+
+    if in_sillytavern.is_missing():
+        yield Result(in_sillytavern.WITH, "SillyTavern is not here: `make e2e` gets it")
+        return
+    times = in_sillytavern.sending(bench.scratch, bench.rounds)
+    yield _compared(times, in_sillytavern.WITH, in_sillytavern.WITHOUT, limit=None if bench.quick else 1.05)
+
+
 ALL: tuple[Callable[[Bench], Iterator[Result]], ...] = (
     checkpoints,
     whole_snapshots,
@@ -533,6 +544,7 @@ ALL: tuple[Callable[[Bench], Iterator[Result]], ...] = (
     stories,
     doctor,
     service,
+    extension,
     memory,
     space,
 )
