@@ -15,9 +15,10 @@ from typing import Any
 import click
 
 import forklore
-from forklore.app.folder import FOLDER_FINDINGS, FOLDER_REPAIRS
+from forklore.app.folder import FOLDER_REPAIRS
 from forklore.app.fork import ForkBlocked
 from forklore.app.repair import OF_THEIR_OWN
+from forklore.checks.folder import FOLDER_FINDINGS
 from forklore.checks.requirements import REQUIREMENTS, Effect, Requirement
 from forklore.checks.verify import ON_REQUEST, OPENING
 from forklore.cli.command import EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, Command

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from forklore.app.applying import apply_alone
 from forklore.app.cleanup import free_clones
 from forklore.app.context import Context
-from forklore.app.folder import folder_findings, unread_file
+from forklore.app.folder import gather_folder
 from forklore.app.progress import Cancelled
 from forklore.app.repair import make_repair
 from forklore.checks import doctor as checks
+from forklore.checks.folder import folder_findings, unread_file
 from forklore.checks.verify import verify
 from forklore.disk.files import read_small
 from forklore.disk.gather import looked_through, open_timeline, refreshed
@@ -108,7 +109,7 @@ class _Seen(NamedTuple):
 
 def _examine(context: Context, index: WorkspaceIndex) -> Iterator[Located]:
     """Yield every finding of every timeline, lorebook and group."""
-    yield from folder_findings(context, index.unread)
+    yield from folder_findings(gather_folder(context, index.unread))
     looks: list[Callable[[], _Seen]] = [
         lambda: _Seen(tuple(_unused_clones(context, index))),
         lambda: _Seen(tuple(_groups(context.workspace, index))),

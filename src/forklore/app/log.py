@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forklore.app.context import Context
-from forklore.app.folder import log_findings
+from forklore.checks.folder import log_findings
 from forklore.log.operations import Operation, Unread, undone_ids
 from forklore.model.finding import Located
 

@@ -20,6 +20,7 @@ from forklore.disk.state import State
 from forklore.disk.system import is_link, long_path, real_path
 from forklore.errors import LinkOutside, PathOutside
 from forklore.model.stored import (
+    ALLOW,
     FOLDER,
     TRASH,
     beside_path,
@@ -33,8 +34,6 @@ from forklore.model.stored import (
 )
 from forklore.printable import shell_word
 
-ALLOW = "allow"
-"""The repair that lets a linked folder be followed."""
 _LINKS = "links.json"
 _SLASH = os.sep
 _STORY = {"chats", "group chats", "groups", "worlds", "characters"}

@@ -16,6 +16,8 @@ TRASH = f"{FOLDER}/trash"
 OPERATIONS = f"{FOLDER}/operations"
 SETTINGS = f"{FOLDER}/settings.json"
 SETTINGS_FORMAT = 1
+ALLOW = "allow"
+"""The repair that lets a linked folder be followed."""
 
 _LONGEST = 255  # characters of a name; no file system has longer ones
 _SEPARATORS = re.compile(r"[/\\\0]").search

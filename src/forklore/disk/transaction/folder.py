@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from forklore.disk.places import Places
 from forklore.disk.state import State, refuse_newer
 from forklore.disk.system import is_link, usual_path
 from forklore.errors import DiskFailed, ForkloreError, OperationForeign
+from forklore.gathered.folder import Journal, Unfinished
 from forklore.log.changes import (
     Unreadable,
     journalled_change_of,
@@ -40,31 +40,6 @@ _ELSEWHERE = "elsewhere.json"
 FORMAT = 1
 _LONGEST_ID = 100
 _ONLY_DISCARDED = "It can only be discarded. Nothing was changed."
-
-Journal = dict[str, Any]
-"""What an operation is about to do, taken apart and found in order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unfinished:
-    """An operation that is running, or was interrupted."""
-
-    id: str
-    journal: Journal | None = None
-    """What it is about to do; none when it did not get that far, or cannot be understood."""
-    fault: ForkloreError | None = None
-    """Why the next operation does not simply see to it."""
-
-    @property
-    def path(self) -> str:
-        """Where it is staged."""
-        return f"{STAGING}/{self.id}"
-
-    @property
-    def paths(self) -> frozenset[str]:
-        """The files that it makes or takes away."""
-        changes = self.journal["changes"] if self.journal else ()
-        return frozenset(change["path"] for change in changes if change["do"] != "edit")
 
 
 class OperationFolder:
@@ -289,4 +264,4 @@ def _signed_part(journal: Mapping[str, Any]) -> bytes:
     return b"journal\0" + json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()
 
 
-__all__ = ["FORMAT", "Journal", "OperationFolder", "Unfinished"]
+__all__ = ["FORMAT", "OperationFolder"]

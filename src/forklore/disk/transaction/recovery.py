@@ -16,10 +16,10 @@ from forklore.disk.failures import left_over
 from forklore.disk.operation_log import OperationLog
 from forklore.disk.state import State
 from forklore.disk.system import is_link
-from forklore.disk.transaction.folder import Unfinished
 from forklore.disk.transaction.run import Run, Site
 from forklore.disk.workspace import Workspace
 from forklore.errors import DiskFailed, FormatNewer, LinkOutside, OperationForeign, PathOutside
+from forklore.gathered.folder import Unfinished
 from forklore.log.telling import tell
 from forklore.model.stored import STAGING, is_operation_id
 

@@ -26,13 +26,14 @@ from forklore.disk.naming import gather_naming
 from forklore.disk.operation_log import OperationLog
 from forklore.disk.scan import scan_chats
 from forklore.disk.state import State
-from forklore.disk.transaction.folder import FORMAT, Journal, OperationFolder, Unfinished
+from forklore.disk.transaction.folder import FORMAT, OperationFolder
 from forklore.disk.transaction.preparing import Preparation
 from forklore.disk.transaction.publishing import Publisher
 from forklore.disk.transaction.staging import Stager, prepare_edit
 from forklore.disk.workspace import Workspace
 from forklore.errors import ForkloreError
 from forklore.formats.json_text import NotJson
+from forklore.gathered.folder import Journal, Unfinished
 from forklore.log.operations import Operation, Turn
 from forklore.log.telling import tell
 from forklore.model.plan import Change, EditFile, Fingerprint, LineEdit, Plan
