@@ -14,6 +14,7 @@ from zlib import crc32
 
 from forklore.disk.disk import Disk, is_there
 from forklore.testing.sillytavern import HastyDisk
+from tests.needed import posix_only
 
 STEPS = tuple(name for name in vars(Disk) if not name.startswith("_"))
 """Everything a disk can do."""
@@ -30,11 +31,19 @@ def steps(*of: object) -> range:
     return range(crc32(repr(of).encode()) % STRIDE, 1000, STRIDE)
 
 
+def seeds(count: int) -> range:
+    """Return what random walks begin with: *count* of them, or a quarter where all takes much longer."""
+    return range(count if STRIDE == 1 else max(1, count // 4))
+
+
 class PowerLoss(BaseException):
     """Nothing catches it, as nothing catches a power cut."""
 
 
 # --- systems ------------------------------------------------------------------------------------------------------
+
+
+another_system = posix_only("a system is played here, and Windows plays itself")
 
 
 class LinkingDisk(HastyDisk):

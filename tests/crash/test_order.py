@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from forklore.errors import ForkloreError
+from tests.crash.disks import seeds
 from tests.crash.scenarios import CHAT, NAME, assert_tidy, open_with, read_workspace, undo_everything, write_story
 from tests.crash.structure import assert_whole
 
 pytestmark = pytest.mark.crash
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_whatever_is_undone_in_whatever_order_leaves_no_byte_behind(seed: int, scratch: Path) -> None:
     write_story(scratch)
     before, opened, chance = read_workspace(scratch), open_with(scratch), random.Random(seed)
@@ -40,7 +41,7 @@ def test_whatever_is_undone_in_whatever_order_leaves_no_byte_behind(seed: int, s
 
 
 @pytest.mark.req(101, 138)
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", seeds(24))
 def test_whatever_is_deleted_and_put_back_in_whatever_order_comes_back_to_the_last_byte(
     seed: int, scratch: Path
 ) -> None:

@@ -13,7 +13,7 @@ from forklore.disk import disk as disk_module
 from forklore.disk.disk import Disk
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk
-from tests.crash.disks import ContestedDisk, LinkingDisk, PlainDisk
+from tests.crash.disks import ContestedDisk, LinkingDisk, PlainDisk, another_system
 from tests.crash.scenarios import (
     BOOK,
     CHAT,
@@ -38,6 +38,7 @@ def forget(monkeypatch: pytest.MonkeyPatch, *calls: str) -> None:
         monkeypatch.delattr(os, call, raising=False)
 
 
+@another_system
 @pytest.mark.parametrize("system", [LinkingDisk, PlainDisk])
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_every_operation_makes_the_same_files_on_every_system(
