@@ -36,7 +36,7 @@ check: lint ## the fast part of test, for daily work
 
 e2e: $(VENV)/set-up-dev ## the extension in the real SillyTavern; gets it once, with npm
 	$(BIN)/python -m tests.e2e_sillytavern.installing
-	$(BIN)/python -m pytest -q -n $(TAVERNS) --dist loadfile -m sillytavern tests/e2e_sillytavern tests/extension
+	$(BIN)/python -m pytest -q -n $(TAVERNS) --dist loadscope -m sillytavern tests/e2e_sillytavern tests/extension
 
 windows: $(VENV)/set-up-dev ## the tests of disks and stories with a Python for Windows, under Wine; gets both once
 	$(BIN)/python -m tests.windows.installing

@@ -24,7 +24,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "e2e_sillytavern" in str(item.path):
             item.add_marker(pytest.mark.sillytavern)
-            item.add_marker(pytest.mark.flaky(reruns=2))
             item.add_marker(pytest.mark.timeout(600))
 
 
@@ -97,13 +96,57 @@ def character(tavern: Tavern) -> str:
     return tavern.make_character(f"Mira {next(_numbers)}")
 
 
-@pytest.fixture
-def context(browser: Browser, tavern: Tavern, service: Service) -> Iterator[BrowserContext]:
-    """A browser that has never been here, beside a freshly installed extension."""
-    tavern.install_extension()
+@pytest.fixture(scope="session")
+def kept_context(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser that keeps SillyTavern's own files, as everybody's does: they make up most of what a page loads."""
     made = browser.new_context(viewport={"width": 1400, "height": 1000}, locale="en-US")
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def kept_pages() -> list[Page]:
+    """The page that a test has left as it found it, if there is one: half of the time goes into loading pages."""
+    return []
+
+
+@pytest.fixture
+def shared(request: pytest.FixtureRequest, kept_pages: list[Page]) -> list[Page] | None:
+    """The page that a test may have from others, since it works with stories of its own alone; else None."""
+    return kept_pages if request.node.get_closest_marker("shares_page") is not None else None
+
+
+@pytest.fixture
+def context(
+    kept_context: BrowserContext,
+    kept_pages: list[Page],
+    shared: list[Page] | None,
+    tavern: Tavern,
+    service: Service,
+) -> Iterator[BrowserContext]:
+    """A browser that knows nothing of this place, unless a page is shared, beside a freshly installed extension."""
+    origins = tavern.url, f"http://127.0.0.1:{tavern.service_port}"
+    if shared is None:
+        kept_pages.clear()
+        forget_everything(kept_context, *origins)
+    tavern.install_extension()
+    yield kept_context
+    if shared is None:
+        forget_everything(kept_context, *origins)
+
+
+def forget_everything(context: BrowserContext, *origins: str) -> None:
+    """Close all tabs, and let the browser forget what they have stored."""
+    for page in context.pages:
+        page.close()
+    context.unroute_all()
+    context.clear_permissions()
+    context.clear_cookies()
+    page = context.new_page()
+    session = context.new_cdp_session(page)
+    for origin in origins:
+        session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
+    page.close()
 
 
 @pytest.fixture
@@ -121,11 +164,22 @@ def new_page(context: BrowserContext, tavern: Tavern, model: Model, shots: Path)
 
 
 @pytest.fixture
-def page(new_page: Callable[[], Page], model: Model) -> Iterator[Page]:
+def page(
+    new_page: Callable[[], Page], shared: list[Page] | None, model: Model, request: pytest.FixtureRequest
+) -> Iterator[Page]:
     """A loaded page that is connected to the service."""
-    made = new_page()
-    made.load()
+    failed = request.session.testsfailed
+    if shared:
+        made = shared.pop()
+    else:
+        made = new_page()
+        made.load()
     yield made
     model.release()
     assert made.errors == []
     assert made.integrity_dialogs == 0
+    if shared is not None:
+        if request.session.testsfailed == failed and made.leave():
+            shared.append(made)
+        else:
+            made.tab.close()

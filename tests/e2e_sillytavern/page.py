@@ -71,6 +71,18 @@ class Page:
         if connected:
             self.wait_for_state("connected")
 
+    def leave(self) -> bool:
+        """Close the open chat for whoever has the page next; return whether nothing is left of it."""
+        if self.tab.is_closed() or self.tab.locator("dialog[open]").count():
+            return False
+        self.idle()
+        self.tab.unroute_all()
+        self.run_with_modules("S.closeCurrentChat()")
+        self.tab.wait_for_function("() => SillyTavern.getContext().getCurrentChatId() === undefined")
+        self.clear_toasts()
+        self.asked.clear()
+        return True
+
     def open_panel(self) -> Locator:
         """Open our panel in the Extensions drawer."""
         panel = self.tab.locator("#forklore_panel")

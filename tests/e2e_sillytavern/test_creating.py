@@ -27,6 +27,7 @@ _RECAPS_ARE_TOLD = """c.eventSource.on(c.eventTypes.GENERATION_AFTER_COMMANDS, (
 """What ST-Auto-Recap does before each answer: the selected version of the open chat goes into the prompt."""
 
 
+@pytest.mark.shares_page
 class TestThreeTimelines:
     @pytest.mark.req(60, 83, 84, 85)
     def test_each_prompt_holds_the_lore_of_its_own_timeline_alone(
@@ -74,6 +75,7 @@ class TestThreeTimelines:
         assert len(before) == 6
 
 
+@pytest.mark.shares_page
 class TestEveryWay:
     def test_the_name_can_be_typed(self, page: Page, tavern: Tavern, character: str) -> None:
         begin(page, character)
@@ -257,6 +259,7 @@ class TestThePast:
         assert last[:60] in page.send("And then?")
 
 
+@pytest.mark.shares_page
 class TestNotReady:
     @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
     @pytest.mark.req(36)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from playwright.sync_api import Browser
 
 from forklore.access.keys import forget_access
@@ -15,6 +16,7 @@ from tests.e2e_sillytavern.tavern import Service, Tavern
 from tests.e2e_sillytavern.telling import SAMPLES, begin, empty_queue, folder_of, lore_in, name_of, operations_about
 
 
+@pytest.mark.shares_page
 class TestButtons:
     def test_green_where_a_fork_can_be_made_and_dimmed_with_the_code_where_not(
         self, page: Page, tavern: Tavern
@@ -45,6 +47,7 @@ def show_buttons(page: Page) -> None:
     )
 
 
+@pytest.mark.shares_page
 class TestCommands:
     def test_status_check_and_undo(self, page: Page, tavern: Tavern, character: str) -> None:
         main = begin(page, character)
@@ -178,6 +181,7 @@ def new_checkpoint(page: Page, name: str) -> str:
     return page.checkpoint(2, name)
 
 
+@pytest.mark.shares_page
 class TestFollowing:
     def test_a_deleted_chat_leaves_a_book_that_is_offered_for_the_trash(
         self, page: Page, tavern: Tavern, character: str
@@ -260,6 +264,7 @@ class TestFollowing:
         page.tab.wait_for_selector("#chat .mes[mesid='2'] .mes_create_branch.forklore-blocked", state="attached")
 
 
+@pytest.mark.shares_page
 class TestElsewhere:
     def test_what_forklore_changes_outside_is_not_written_back(
         self, page: Page, tavern: Tavern, character: str
@@ -278,6 +283,7 @@ class TestElsewhere:
         assert metadata["auto_recap"]["checkpoint_lorebook_map"] == {name_of(made.chat): made.lorebook}
 
 
+@pytest.mark.shares_page
 class TestPanel:
     def test_light_policy_and_story_button(self, page: Page, tavern: Tavern, character: str) -> None:
         begin(page, character)

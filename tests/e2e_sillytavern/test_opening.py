@@ -11,6 +11,7 @@ from tests.e2e_sillytavern.tavern import Tavern
 from tests.e2e_sillytavern.telling import SAMPLES, begin, folder_of, lore_in, name_of
 
 
+@pytest.mark.shares_page
 class TestNotice:
     @pytest.mark.req(121, 147)
     def test_a_plain_fork_says_its_name_and_when_it_was_made(self, page: Page, character: str) -> None:
@@ -90,6 +91,7 @@ class TestNotice:
         assert page.address == main
 
 
+@pytest.mark.shares_page
 class TestRepairs:
     @pytest.mark.parametrize(
         "label, lore",
@@ -201,6 +203,7 @@ class TestRepairs:
         }
 
 
+@pytest.mark.shares_page
 class TestTheParent:
     @pytest.mark.req(129)
     def test_back_to_the_parent(self, page: Page, character: str) -> None:

@@ -15,6 +15,7 @@ from tests.e2e_sillytavern.telling import begin, folder_of, lore_in, name_of, op
 
 
 class TestBareCalls:
+    @pytest.mark.shares_page
     def test_create_branch_is_isolated_before_it_returns(self, page: Page, tavern: Tavern, character: str) -> None:
         main = begin(page, character)
 
@@ -32,6 +33,7 @@ class TestBareCalls:
         assert lore_in(page.send("Go on.")) == {"LORE-COMMON", "LORE-MAIN"}
         assert operations_about(tavern, branch) == ["isolate"]
 
+    @pytest.mark.shares_page
     def test_a_name_that_is_used_again_is_isolated_again(self, page: Page, tavern: Tavern, character: str) -> None:
         main = begin(page, character)
         name = page.run_with_modules("B.createBranch(1)")
@@ -43,6 +45,7 @@ class TestBareCalls:
         assert tavern.read_chat(branch)[0]["world_info"] != page.book
         assert operations_about(tavern, branch) == ["isolate", "isolate"]
 
+    @pytest.mark.shares_page
     def test_native_branch_and_checkpoint(self, page: Page, tavern: Tavern, character: str) -> None:
         main = begin(page, character)
         book = page.book
@@ -73,6 +76,7 @@ class TestBareCalls:
         assert operations_about(tavern, f"{folder_of(main)}/{branch}") == ["isolate"]
         assert page.book != f"Lore of {folder_of(main)}"
 
+    @pytest.mark.shares_page
     def test_in_a_group(self, page: Page, tavern: Tavern, character: str) -> None:
         group = tavern.make_group(f"Others of {character}", [character])
         main = page.open_group(group)
@@ -141,6 +145,7 @@ class TestBesideAutoRecap:
         assert len(new) == 2
 
 
+@pytest.mark.shares_page
 class TestWhatFollows:
     @pytest.mark.req(86)
     def test_settings_by_chat_and_itemised_prompts_follow(self, page: Page, character: str) -> None:
@@ -180,6 +185,7 @@ def import_again(page: Page, tavern: Tavern, chat: str) -> str:
     return f"{folder_of(chat)}/{name.removesuffix('.jsonl')}"
 
 
+@pytest.mark.shares_page
 class TestCopies:
     def test_an_imported_copy_of_a_fork_gets_a_book_of_its_own(
         self, page: Page, tavern: Tavern, character: str

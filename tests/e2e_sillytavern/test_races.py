@@ -38,6 +38,7 @@ LOST = """
 """Lose the answer to a branch, or with an argument the second half of it."""
 
 
+@pytest.mark.shares_page
 class TestOneAtATime:
     def test_rapid_clicks_make_one_fork(self, page: Page, tavern: Tavern, character: str) -> None:
         main = begin(page, character)
@@ -81,6 +82,7 @@ class TestOneAtATime:
         assert len(tavern.read_chat(main)[1]) == 3
 
 
+@pytest.mark.shares_page
 class TestGenerating:
     def test_while_a_message_is_written_a_fork_is_refused_kindly_and_the_message_arrives(
         self, page: Page, tavern: Tavern, model: Model, character: str
@@ -105,6 +107,7 @@ class TestGenerating:
         assert len(tavern.read_chat(main)[1]) == 5
 
 
+@pytest.mark.shares_page
 class TestSwitching:
     @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
     def test_a_chat_that_is_switched_meanwhile_takes_the_fork_back(
