@@ -40,7 +40,7 @@ e2e: $(VENV)/set-up-dev ## the extension in the real SillyTavern; gets it once, 
 
 windows: $(VENV)/set-up-dev ## the tests of disks and stories with a Python for Windows, under Wine; gets both once
 	$(BIN)/python -m tests.windows.installing
-	$(BIN)/python -m tests.windows.running
+	WORKERS=$(WORKERS) $(BIN)/python -m tests.windows.running
 
 lint: $(VENV)/set-up-dev ## the linters alone
 	$(BIN)/ruff format --check
