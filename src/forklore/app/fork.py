@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from forklore.app.applying import DryRun
@@ -23,6 +23,7 @@ from forklore.disk.workspace import ChatUnreadable, Workspace
 from forklore.errors import BadRequest, ForkloreError, Kind, LinkOutside
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_text import NotJson
+from forklore.formats.lorebook_json import unread_lorebook
 from forklore.formats.record import own_identity
 from forklore.gathered.timeline import TimelineState
 from forklore.log.telling import tell
@@ -31,7 +32,7 @@ from forklore.model.address import ChatAddress
 from forklore.model.finding import Finding, Report, Severity
 from forklore.model.names import comparable
 from forklore.model.plan import Plan
-from forklore.planning.fork import Draft, ForkFiles, clone_of, draft_fork, plan_fork
+from forklore.planning.fork import Draft, ForkFiles, draft_fork, plan_fork, whole_clone
 from forklore.planning.swipe import shown_swipe
 
 _POLL_SECONDS = 0.25
@@ -151,9 +152,11 @@ def fork(request: ForkRequest, context: Context) -> ForkMade:
                 open_timeline(context.workspace, request.chat, with_book=False) as opened,
                 context.begin(_written(opened, context)) as run,
             ):
+                _copy_book_ahead(run, request, opened, context)
                 point = _fork_point(request, context, opened)
-                _copy_book_ahead(run, point, opened, context.workspace)
-                timeline = with_surroundings(with_book(opened), context.workspace)
+                unread = with_surroundings(opened, context.workspace)
+                _begin_ahead(run, point, request, unread, context)
+                timeline = with_book(unread)
                 draft, report = draft_and_check(request, context, timeline, point)
                 if draft is not None and report.valid:
                     _tell_checks(report, context.progress)
@@ -320,15 +323,35 @@ def _chat_name(request: ForkRequest, workspace: Workspace, settings: Settings) -
 # --- making -------------------------------------------------------------------------------------------------------
 
 
-def _copy_book_ahead(run: Run, point: ForkPoint | None, opened: OpenTimeline, workspace: Workspace) -> None:
-    """Give a large lorebook to the disk before it is read (docs/decisions/0006): at the head it is copied as it is.
+# A large fork at the head is given to the disk while we still read and check (docs/decisions/0006): hardly anything
+# that it writes depends on what is in the lorebook. What the plan asks for in the end and has been begun is taken, what
+# turns out otherwise is staged again, and a refusal removes it all.
 
-    What turns out otherwise is staged again, and a refusal removes it all.
-    """
-    book = opened.lorebook
-    if point is not None and point.is_head and point.clone_name and book and opened.size >= _LARGE:
-        clone = clone_of(workspace.book_path(point.clone_name), book.path, opened.files[book.path].size)
-        run.stage_ahead([clone], opened.files)
+
+def _copy_book_ahead(run: Run, request: ForkRequest, opened: OpenTimeline, context: Context) -> None:
+    """Begin with the lorebook, which is copied as it is, before the chat is even looked through."""
+    book = opened.book_file
+    if request.at is None and request.swipe is None and book is not None and opened.size >= _LARGE:
+        with suppress(ForkloreError):  # told where the fork point is looked for
+            clone = _fork_names(request, context, opened)[1]
+            if clone is not None and opened.lorebook is not None:
+                path = context.workspace.book_path(clone)
+                run.stage_ahead([whole_clone(path, opened.lorebook.path, book.size)], opened.files)
+
+
+def _begin_ahead(
+    run: Run, point: ForkPoint | None, request: ForkRequest, unread: OpenTimeline, context: Context
+) -> None:
+    """Go on with the new chat and its parent, as if the lorebook that is still *unread* held no surprise."""
+    if point is None or not point.is_head or unread.size < _LARGE:
+        return
+    if unread.lorebook is not None and unread.book_file is not None:
+        book = unread_lorebook(unread.lorebook.name, unread.book_file.size)
+        unread = replace(unread, lorebook=replace(unread.lorebook, content=book))
+    draft, report = draft_and_check(request, context, unread, point)
+    if draft is not None and report.valid:
+        plan = _plan(draft, report, request, timeline=unread, context=context)
+        run.stage_ahead(plan.changes, unread.files)
 
 
 def _written(timeline: OpenTimeline, context: Context) -> Callable[[int], None]:

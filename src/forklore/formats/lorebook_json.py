@@ -131,6 +131,11 @@ class Lorebook:
         }
 
 
+def unread_lorebook(name: str, size: int) -> Lorebook:
+    """Return what a book of *size* bytes is taken for until it is read: plain entries, no title, an idle queue."""
+    return Lorebook(name, lambda: b'{"entries":{}}', Outline(), None, size)
+
+
 def known_as(entry: Mapping[str, Any]) -> EntryKey:
     """Return what tells an entry from others: its UID, whatever stands there, and its comment."""
     uid = entry.get("uid")

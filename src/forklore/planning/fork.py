@@ -178,7 +178,7 @@ def _clone_pieces(draft: Draft, files: ForkFiles) -> tuple[Bytes | Range, ...]:
     return (Range(files.book, 0, book.size) if draft.book.data is None else Bytes(draft.book.data),)
 
 
-def clone_of(clone: str, book: str, size: int) -> CreateFile:
+def whole_clone(clone: str, book: str, size: int) -> CreateFile:
     """Return the clone of a book of *size* bytes in which nothing is changed."""
     return CreateFile(clone, (Range(book, 0, size),))
 
