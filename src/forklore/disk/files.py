@@ -147,6 +147,11 @@ class HeldFile:
             self._first_bytes,
         )
 
+    def seek(self, *needles: bytes) -> Chat:
+        """Return the content as a chat in which these texts are looked for while its lines are counted, once."""
+        self.chat = self.chat.seeking(*needles)
+        return self.chat
+
     def _first_bytes(self, count: int) -> bytes:
         return self.read(0, min(count, self.size))
 

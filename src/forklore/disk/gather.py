@@ -87,7 +87,7 @@ def open_timeline(workspace: Workspace, address: ChatAddress, *, with_book: bool
         except ChatDamaged as error:
             metadata, damage = {}, str(error)
         if names_recaps(metadata):
-            chat = chat.seeking(MID_FLIGHT)
+            chat = files[path].seek(MID_FLIGHT)
         name = lorebook_name(metadata)
         book = _open_book(workspace, name, files) if name is not None else None
         if book is not None and with_book:

@@ -13,6 +13,7 @@ import forklore
 from forklore.app.forklore import Forklore
 from forklore.disk import gather, scan
 from forklore.disk.operation_log import OperationLog
+from forklore.formats import chat_jsonl
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat
 from forklore.testing.stories import write_workspace
@@ -70,3 +71,23 @@ def test_it_looks_once(act: Callable[[Forklore], object], workspace: Forklore, m
 
     assert looked["scan"] == 1
     assert looked["log"] <= 1
+
+
+def test_a_fork_counts_the_lines_of_its_chat_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recaps: dict[str, Any] = {
+        "auto_recap_running_scene_recaps": {"chat_id": "Tale", "current_version": None, "versions": []}
+    }
+    files = stories.solo_files("Tale", {"integrity": "a", **recaps}, stories.conversation(5))
+    opened = forklore.open(write_workspace(tmp_path, files), disk=HastyDisk())
+    parent, count = (tmp_path / "chats/Mira/Tale.jsonl").read_bytes(), chat_jsonl.index_of
+    counted: list[bytes] = []
+
+    def counting(data: bytes) -> chat_jsonl.LineIndex:
+        counted.append(data)
+        return count(data)
+
+    monkeypatch.setattr(chat_jsonl, "index_of", counting)
+
+    opened.checkpoint(MAIN)
+
+    assert counted.count(parent) == 1
