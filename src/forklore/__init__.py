@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from forklore.app.applying import DryRun
-    from forklore.app.fork import ForkBlocked, ForkMade
+    from forklore.app.check import ForkBlocked
+    from forklore.app.fork import ForkMade
     from forklore.app.forklore import Forklore
     from forklore.app.log import LogShown
     from forklore.app.open import open_workspace as open  # the public name
@@ -27,7 +28,7 @@ _HOME = {
     "open": ("forklore.app.open", "open_workspace"),
     "Forklore": ("forklore.app.forklore", "Forklore"),
     "DryRun": ("forklore.app.applying", "DryRun"),
-    "ForkBlocked": ("forklore.app.fork", "ForkBlocked"),
+    "ForkBlocked": ("forklore.app.check", "ForkBlocked"),
     "ForkMade": ("forklore.app.fork", "ForkMade"),
     "LogShown": ("forklore.app.log", "LogShown"),
     "QueueShown": ("forklore.app.queue", "QueueShown"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from forklore.app.fork import ForkBlocked
+from forklore.app.check import ForkBlocked
 from forklore.disk.system import IS_WINDOWS
 from forklore.errors import ForkloreError
 from forklore.testing.sillytavern import HastyDisk

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import forklore
-from forklore.app.fork import ForkBlocked, ForkMade
+from forklore.app.check import ForkBlocked
+from forklore.app.fork import ForkMade
 from forklore.disk.transaction.publishing import NameTaken
 from forklore.planning.undo import UndoRefused
 from forklore.testing import stories

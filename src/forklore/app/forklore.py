@@ -7,8 +7,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from forklore.app.check import ForkRequest, check_fork, dry_run
 from forklore.app.context import Context, Outside
-from forklore.app.fork import ForkRequest, check_fork, dry_run, fork
+from forklore.app.fork import fork
 from forklore.app.progress import Progress, Silent
 from forklore.checks.requirements import Policy
 from forklore.checks.settings import Settings

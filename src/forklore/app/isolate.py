@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, Self
 
 from forklore.app.applying import DryRun, apply_alone
+from forklore.app.check import ForkBlocked
 from forklore.app.context import Context
-from forklore.app.fork import ForkBlocked
 from forklore.app.settings import share_on_purpose, share_plan
 from forklore.attribution.isolation import OwnBook
 from forklore.attribution.kinship import accounts_of, kin_of

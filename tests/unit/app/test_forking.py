@@ -11,7 +11,8 @@ import pytest
 
 import forklore
 from forklore.app import fork as forking
-from forklore.app.fork import ForkBlocked, ForkMade, GroupMissing, NameInvalid
+from forklore.app.check import ForkBlocked, GroupMissing, NameInvalid
+from forklore.app.fork import ForkMade
 from forklore.app.forklore import Forklore
 from forklore.app.progress import Silent
 from forklore.checks.settings import SettingsInvalid

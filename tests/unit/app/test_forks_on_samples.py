@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import forklore
-from forklore.app.fork import ForkBlocked, ForkMade
+from forklore.app.check import ForkBlocked
+from forklore.app.fork import ForkMade
 from forklore.app.forklore import Forklore
 from forklore.app.progress import Silent
 from forklore.formats import lorebook_json

@@ -10,7 +10,7 @@ import pytest
 
 import forklore
 from forklore.app import isolate as isolating
-from forklore.app.fork import ForkBlocked
+from forklore.app.check import ForkBlocked
 from forklore.app.forklore import Forklore
 from forklore.app.isolate import NotAFork, SharedOnPurpose
 from forklore.disk.files import ContextChanged

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import forklore
-from forklore.app.fork import ForkBlocked
+from forklore.app.check import ForkBlocked
 from forklore.app.forklore import Forklore
 from forklore.checks.requirements import REQUIREMENTS
 from forklore.checks.settings import SettingsInvalid

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from forklore.app.check import GroupMissing, group_path
 from forklore.app.context import Context
-from forklore.app.fork import GroupMissing, group_path
 from forklore.channels.survey import Survey
 from forklore.checks.readiness import Readiness, asks_book
 from forklore.checks.requirements import REQUIREMENTS

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import forklore
-from forklore.app.fork import GroupMissing
+from forklore.app.check import GroupMissing
 from forklore.app.forklore import Forklore
 from forklore.app.views import looking
 from forklore.errors import BadRequest

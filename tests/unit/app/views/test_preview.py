@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from forklore.app.fork import ForkBlocked
+from forklore.app.check import ForkBlocked
 from forklore.app.forklore import Forklore
 from forklore.errors import BadRequest
 from forklore.testing.stories import read_workspace

@@ -1,0 +1,230 @@
+"""Whether a fork can be made, and what it would come to: read, check, plan, and change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from forklore.app.applying import DryRun
+from forklore.app.context import Context
+from forklore.channels.cut import ForkPoint
+from forklore.checks.requirements import ForkAttempt, check
+from forklore.checks.settings import Settings
+from forklore.disk.gather import OpenTimeline, open_timeline, with_surroundings
+from forklore.disk.transaction.publishing import NameTaken
+from forklore.disk.workspace import ChatUnreadable, Workspace
+from forklore.errors import BadRequest, ForkloreError, Kind, LinkOutside
+from forklore.formats.chat_jsonl import Chat, ChatDamaged
+from forklore.formats.json_text import NotJson
+from forklore.formats.record import own_identity
+from forklore.gathered.timeline import TimelineState
+from forklore.model import names
+from forklore.model.address import ChatAddress
+from forklore.model.finding import Report
+from forklore.model.names import comparable
+from forklore.model.plan import Plan
+from forklore.planning.fork import Draft, ForkFiles, draft_fork, plan_fork
+from forklore.planning.swipe import shown_swipe
+
+
+class NameInvalid(BadRequest):
+    """A name that cannot be a file's name."""
+
+    code = "NAME_INVALID"
+    action = (
+        "Choose another name: no reserved words of Windows, at most 235 bytes, not only dots or signs, no ._ first."
+    )
+
+
+class GroupMissing(ForkloreError):
+    """A group chat that no group lists cannot be forked: SillyTavern could not open the fork."""
+
+    code = "GROUP_MISSING"
+    kind = Kind.NOT_FOUND
+    action = "Open the chat's group in SillyTavern once, so that the group lists the chat."
+
+
+class ForkBlocked(ForkloreError):
+    """The story breaks a requirement."""
+
+    kind = Kind.BLOCKED
+
+    def __init__(self, report: Report, kind: str) -> None:
+        """Speak for every blocking finding of *report*."""
+        only = report.errors[0] if len(report.errors) == 1 else None
+        message = only.message if only else f"Cannot create {kind}: {len(report.errors)} requirements are not met."
+        action = only.action if only else "Do what each of them says, then try again."
+        super().__init__(message, action=action, findings=(*report.errors, *report.warnings))
+        self.code = only.code if only else "FORK_BLOCKED"  # type: ignore[misc]  # the only error whose code varies
+        if only and only.code == LinkOutside.code:
+            self.kind = LinkOutside.kind  # type: ignore[misc]  # it is the folder that is wrong, not the story
+        self.report = report
+
+
+@dataclass(frozen=True, slots=True)
+class ForkRequest:
+    """What the caller wants."""
+
+    kind: str
+    chat: ChatAddress
+    at: int | None = None
+    name: str | None = None
+    swipe: int | None = None
+    wait: float | None = None
+    """How many seconds to wait for an idle queue and a free workspace; None: not at all."""
+    show_last_scene: bool = False
+    leave_parent: bool = False
+    """Make the new files alone: the parent is open in SillyTavern's page, which points to them itself."""
+
+
+def check_fork(request: ForkRequest, context: Context) -> Report:
+    """Return what stands in the way of a fork, all of it at once."""
+    with _gathered(request, context) as (timeline, point):
+        return draft_and_check(request, context, timeline, point)[1]
+
+
+def dry_run(request: ForkRequest, context: Context) -> DryRun:
+    """Return the plan of a fork and change nothing."""
+    with planned_fork(request, context) as (_, _, report, plan):
+        return DryRun(plan, report)
+
+
+@contextmanager
+def planned_fork(request: ForkRequest, context: Context) -> Iterator[tuple[OpenTimeline, Draft, Report, Plan]]:
+    """Read, check and plan a fork, and change nothing; raises ``ForkBlocked`` when it would be refused."""
+    with _gathered(request, context) as (timeline, point):
+        draft, report = draft_and_check(request, context, timeline, point)
+        if draft is None or not report.valid:
+            raise ForkBlocked(report, request.kind)
+        yield timeline, draft, report, plan_of(draft, report, request, timeline=timeline, context=context)
+
+
+@contextmanager
+def _gathered(request: ForkRequest, context: Context) -> Iterator[tuple[OpenTimeline, ForkPoint | None]]:
+    """Read everything that a fork may be made from, and nothing else."""
+    with open_timeline(context.workspace, request.chat) as opened:
+        timeline = with_surroundings(opened, context.workspace)
+        yield timeline, fork_point(request, context, timeline)
+
+
+def draft_and_check(
+    request: ForkRequest, context: Context, timeline: TimelineState, point: ForkPoint | None
+) -> tuple[Draft | None, Report]:
+    """Cut the timeline at *point* and hold the result against every requirement."""
+    context.settings.needs_known()
+    damage = timeline.damage or _damage_at(timeline.chat, _message(request, timeline))
+    draft = None
+    if not damage and point is not None:
+        swipe = request.swipe if point.derived_upto < point.at else None
+        try:
+            draft = draft_fork(timeline, point, swipe=swipe, show_last_scene=request.show_last_scene)
+        except ChatDamaged as error:
+            damage = str(error)
+    attempt = ForkAttempt(
+        timeline,
+        request.kind,
+        _message(request, timeline),
+        draft.cuts if draft else {},
+        damage,
+        shows_last_scene=request.show_last_scene,
+    )
+    return draft, check(attempt, context.policy)
+
+
+def _message(request: ForkRequest, timeline: TimelineState) -> int | None:
+    return request.at if request.at is not None else timeline.chat.last
+
+
+def _damage_at(chat: Chat, at: int | None) -> str:
+    if at is None or not chat.has(at):
+        return ""
+    try:
+        chat.message(at)
+    except ChatDamaged as error:
+        return str(error)
+    return ""
+
+
+def fork_point(request: ForkRequest, context: Context, timeline: OpenTimeline) -> ForkPoint | None:
+    """Return where the fork is cut and what it is called; None when there is no such message to be read."""
+    chat, at = timeline.chat, _message(request, timeline)
+    if timeline.damage or at is None or not chat.has(at) or _damage_at(chat, at):
+        return None
+    group_path(timeline, context.workspace)  # refused now, before anything is locked
+    other_swipe = request.swipe is not None and request.swipe != shown_swipe(chat.line_bytes(at))
+    chat_name, clone = fork_names(request, context, timeline)
+    identity = own_identity(chat.metadata, request.chat.name)
+    return ForkPoint(
+        kind=request.kind,
+        at=at,
+        is_head=at == chat.last and not other_swipe,
+        derived_upto=at - 1 if other_swipe else at,
+        chat_name=chat_name,
+        clone_name=clone,
+        parent_name=request.chat.name,
+        parent_timeline=str(identity["timeline"]) if identity and "timeline" in identity else None,
+        timeline=context.new_id(),
+        integrity=context.new_id(),
+        made_at=context.now_ms(),
+        program_version=context.version,
+    )
+
+
+def fork_names(request: ForkRequest, context: Context, timeline: OpenTimeline) -> tuple[str, str | None]:
+    """Return the names of the new chat and of its lorebook."""
+    chat_name, label = _chat_name(request, context.workspace, context.settings)
+    if timeline.book_name is None or timeline.book_file is None:
+        return chat_name, None
+    books = context.workspace.book_names()
+    return chat_name, names.clone_name(timeline.book_name, request.kind, label, lambda name: comparable(name) in books)
+
+
+def _chat_name(request: ForkRequest, workspace: Workspace, settings: Settings) -> tuple[str, str]:
+    """Return the new chat's name, and the text its lorebook is labelled with."""
+    beside = workspace.names_beside(request.chat)
+    if request.name is not None and request.name.strip():
+        name = names.sanitise(request.name)
+        if not name or not names.fits(name):
+            raise NameInvalid(f"{request.name[:60]!r} cannot be the name of a chat.")
+        if comparable(name) in beside:
+            raise NameTaken(f"There is a chat {name!r} already.")
+        return name, name
+    name, number = names.default_fork_name(
+        request.chat.name, request.kind, lambda name: comparable(name) in beside, settings.names
+    )
+    return name, f"{request.kind.capitalize()}_{number}"
+
+
+def plan_of(draft: Draft, report: Report, request: ForkRequest, *, timeline: OpenTimeline, context: Context) -> Plan:
+    """Return the plan of a fork that was drafted and checked."""
+    try:
+        return plan_fork(draft, report, _files(draft.point, request, timeline, context.workspace))
+    except NotJson as error:  # nested so deep that it can just be read, but not be looked through
+        raise ChatUnreadable(f"The header of {str(timeline.address)!r} cannot be edited ({error}).") from error
+
+
+def _files(point: ForkPoint, request: ForkRequest, timeline: OpenTimeline, workspace: Workspace) -> ForkFiles:
+    fork_address = timeline.address.sibling(point.chat_name)
+    return ForkFiles(
+        address=str(fork_address),
+        chat_name=point.chat_name,
+        clone_name=point.clone_name,
+        parent=timeline.path,
+        chat=workspace.chat_path(fork_address),
+        book=timeline.lorebook.path if timeline.book_file is not None and timeline.lorebook else None,
+        clone=workspace.book_path(point.clone_name) if point.clone_name is not None else None,
+        group=group_path(timeline, workspace),
+        read=timeline.read,
+        leave_parent=request.leave_parent,
+    )
+
+
+def group_path(timeline: OpenTimeline, workspace: Workspace) -> str | None:
+    """Return the file of the chat's group, None for a solo chat; raises ``GroupMissing``."""
+    if not timeline.address.is_group:
+        return None
+    path = workspace.group_path(timeline.address.group_id)
+    if not timeline.address.group_id or not workspace.exists(path):
+        raise GroupMissing(f"No group lists the chat {timeline.address.name!r}.")
+    return path
