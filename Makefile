@@ -51,7 +51,7 @@ lint: $(VENV)/set-up-dev ## the linters alone
 bench: $(VENV)/set-up-dev ## measure against plain copying; the table is in bench/results.md
 	$(BIN)/python -m bench
 
-docs: $(VENV)/set-up-dev ## write docs/reference anew from the code
+docs: $(VENV)/set-up-dev ## write docs/reference and the page's types anew from the code
 	$(BIN)/python docs/generate.py
 
 format: $(VENV)/set-up-dev ## lay out the code and mend what a linter can mend

@@ -1,4 +1,7 @@
-"""Write docs/reference from the code: ``python docs/generate.py``; with ``--check`` only say whether it is fresh."""
+"""Write docs/reference and the page's types from the code: ``python docs/generate.py``.
+
+With ``--check`` only say whether they are fresh.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ import inspect
 import json
 import pkgutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 import forklore
+from forklore import texts
 from forklore.app.folder import FOLDER_REPAIRS
 from forklore.app.fork import ForkBlocked
 from forklore.app.repair import OF_THEIR_OWN
@@ -24,16 +28,19 @@ from forklore.checks.verify import ON_REQUEST, OPENING
 from forklore.cli.command import EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, Command
 from forklore.cli.main import SECTIONS, program
 from forklore.disk.state import State
+from forklore.disk.workspace import ChatNotFound
 from forklore.errors import ForkloreError, Kind
 from forklore.model.names import NameTemplates
 from forklore.planning.repairing import REPAIRS
+from forklore.texts.template import Template, parse
 from forklore.web.access import Access
 from forklore.web.application import routes
-from forklore.web.schema import completed
+from forklore.web.schema import TYPES, Shape, completed
 from forklore.web.service import Service
 
 REFERENCE = Path(__file__).parent / "reference"
 SOURCE = Path(forklore.__file__).parent
+PAGE_TYPES = SOURCE / "web" / "page" / "js" / "types.js"
 NOTE = "<!-- Written by docs/generate.py: change the code and run `make docs`. -->"
 
 MEANINGS = {
@@ -44,7 +51,8 @@ MEANINGS = {
     Kind.BUSY: "somebody else is changing the workspace",
     Kind.DAMAGED: "a file cannot be read as what it should be",
 }
-WORDS = {Effect.BLOCK: "blocks", Effect.WARN: "warns", Effect.IGNORE: "is ignored"}
+_OPENING_CASES = {"LINK_OUTSIDE": "lorebook", "FORMAT_NEWER": "timeline"}
+WORDS = {Effect.BLOCK: "blocks", Effect.WARN: "warns", Effect.NOTE: "is noted", Effect.IGNORE: "is ignored"}
 
 
 def pages() -> dict[str, str]:
@@ -150,10 +158,16 @@ def _errors() -> Iterator[str]:
     yield "A request that cannot be fulfilled ends with one of these codes; a released code is never renamed or reused."
     yield "With `--json` the error is the document:"
     yield ""
-    example = ForkloreError("What happened.", action="What you can do.").to_json()
+    example = ChatNotFound(chat="Maren/Chapter 1").to_json()
     yield from ("```json", json.dumps(example, indent=2), "```", "")
     rows = [
-        [f"`{code_of(error)}`", error.kind.value, str(EXIT_CODES[error.kind]), _first_line(error), error.action or "—"]
+        [
+            f"`{code_of(error)}`",
+            error.kind.value,
+            str(EXIT_CODES[error.kind]),
+            _first_line(error),
+            says(code_of(error), of="error")[1] or "—",
+        ]
         for error in all_errors()
     ]
     yield from _table(["Code", "Kind", "Exit", "Meaning", "What to do"], rows)
@@ -170,12 +184,12 @@ def _first_line(error: type[ForkloreError]) -> str:
 def _findings() -> Iterator[str]:
     yield from ("# Findings", "")
     yield "What `forklore check` and every fork look at. A released code is never renamed or reused."
-    yield "Each finding is `{code, severity, message, action, details, repairs}`."
+    yield "Each finding is `{code, params, severity, message, action, details, repairs}`."
     yield from ("", "## Requirements before a fork", "")
     rows = [
         [
             f"`{requirement.code}`",
-            *_says(requirement.violations),
+            *says(requirement.code, "fork"),
             WORDS[requirement.standard],
             WORDS[requirement.strict] + _remark(requirement),
         ]
@@ -190,7 +204,12 @@ def _findings() -> Iterator[str]:
     yield "What `forklore verify` looks at, and `forklore doctor` in every timeline."
     yield from ("", "")
     opening = [
-        [f"`{check.code}`", check.severity.value, *_says(check.violations), _listed(_repairs(check.violations))]
+        [
+            f"`{check.code}`",
+            check.severity.value,
+            *says(check.code, _OPENING_CASES.get(check.code, "")),
+            _listed(_repairs(check.violations)),
+        ]
         for check in (*OPENING, *ON_REQUEST)
     ]
     yield from _table(["Code", "Severity", "Message", "What to do", "Repairs"], opening)
@@ -199,12 +218,12 @@ def _findings() -> Iterator[str]:
     yield "What `forklore doctor` finds besides the stories; `forklore repair PATH CODE` lists and makes the repairs."
     yield from ("", "")
     folder = [
-        [f"`{each.code}`", each.of, each.severity.value, each.message, each.action, _listed(each.repairs)]
+        [f"`{each.code}`", each.of, each.severity.value, *says(each.code, each.of), _listed(each.repairs)]
         for each in FOLDER_FINDINGS
     ]
     yield from _table(["Code", "Of", "Severity", "Message", "What to do", "Repairs"], folder)
     yield from ("## Repairs", "")
-    known = {**{name: does for name, (does, _) in REPAIRS.items()}, **OF_THEIR_OWN, **FOLDER_REPAIRS}
+    known = {name: texts.text(f"repair.{name}") for name in (*REPAIRS, *OF_THEIR_OWN, *FOLDER_REPAIRS)}
     yield from _table(["Repair", "What it does"], [[f"`{name}`", does] for name, does in known.items()])
     yield from ("## What else is told", "")
     yield from _table(["Code", "Message", "What to do"], sorted(_told()))
@@ -218,59 +237,45 @@ def _remark(requirement: Requirement) -> str:
     return " (1)" if requirement.indispensable else " (2)" if requirement.recaps_only else ""
 
 
-def _says(rule: Callable[..., Any]) -> tuple[str, str]:
-    """Return the first message and action that the source of a requirement yields."""
-    tree = ast.parse(inspect.getsource(rule))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Yield) and (whole := _named_as_a_whole(node.value)):
-            message, action, *_ = rule.__globals__[whole]
-            return message, action
-        if isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple | ast.Call):
-            message, action = (node.value.elts if isinstance(node.value, ast.Tuple) else node.value.args)[:2]
-            named = rule.__globals__.get(action.id) if isinstance(action, ast.Name) else None
-            return _text(message), named or _text(action)
-    raise ValueError(f"{rule.__name__} yields nothing that can be read")
+def says(code: str, case: str = "", of: str = "finding") -> tuple[str, str]:
+    """Return what is told and what to do, for one case of it, or for all its cases together."""
+    return _part(f"{of}.{code}", "message", case), _part(f"{of}.{code}", "action", case)
+
+
+def _part(fact: str, part: str, case: str) -> str:
+    known = texts.catalogue()
+    for key in (f"{fact}.{case}.{part}", f"{fact}.{part}"):
+        if key in known:
+            return _sketched(parse(known[key]))
+    cases = [text for key, text in known.items() if key.startswith(f"{fact}.") and key.endswith(f".{part}")]
+    return " / ".join(dict.fromkeys(_sketched(parse(text)) for text in cases))
+
+
+def _sketched(template: Template) -> str:
+    """Return a text with its gaps left open."""
+    return "".join(
+        part if isinstance(part, str) else _sketched(dict(part.cases)["other"]) if "other" in dict(part.cases) else "…"
+        for part in template
+    ).replace("\n", " ")
 
 
 def _repairs(rule: Callable[..., Any]) -> list[str]:
     """Return the names of the repairs that the source of a check mentions."""
     tree = ast.parse(inspect.getsource(rule))
-    known = {**REPAIRS, **OF_THEIR_OWN}
+    known = {*REPAIRS, *OF_THEIR_OWN}
     texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
     return list(dict.fromkeys(text for text in texts if text in known))
 
 
 def told_codes() -> set[str]:
     """Return the codes of the findings that are no requirements."""
-    return {row[0].strip("`") for row in _told()} | {each.code for each in FOLDER_FINDINGS}
+    return {key.split(".")[1] for key in texts.catalogue() if key.startswith("finding.")}
 
 
 def _told() -> Iterator[list[str]]:
-    """Yield code, message and action of every finding whose words the source spells out where it is made."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_bytes())):
-            is_finding = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding"
-            if is_finding and isinstance(node, ast.Call):
-                texts = [_text(argument) for argument in node.args]
-                if len(texts) >= 4 and texts[0].isupper() and texts[2]:
-                    yield [f"`{texts[0]}`", texts[2], texts[3]]
-
-
-def _named_as_a_whole(node: ast.expr | None) -> str:
-    """Return the name of what is yielded, where message and action stand elsewhere under one name."""
-    if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Starred):
-        node = node.args[0].value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _text(node: ast.expr) -> str:
-    if isinstance(node, ast.JoinedStr):
-        return "".join(_text(part) for part in node.values)
-    if isinstance(node, ast.FormattedValue):
-        return "…"
-    if isinstance(node, ast.IfExp):
-        return _text(node.body)
-    return str(node.value) if isinstance(node, ast.Constant) else ""
+    """Yield code, message and action of every finding that no table above has."""
+    shown = {each.code for each in (*REQUIREMENTS, *OPENING, *ON_REQUEST, *FOLDER_FINDINGS)}
+    yield from ([f"`{code}`", *says(code)] for code in told_codes() - shown)
 
 
 # --- settings -----------------------------------------------------------------------------------------------------
@@ -383,15 +388,79 @@ def _shape(shape: dict[str, Any]) -> str:
     return {"string": "text", "integer": "number", "boolean": "true or false", "anything": "any value"}.get(kind, kind)
 
 
+# --- the page's types ---------------------------------------------------------------------------------------------
+
+
+def page_types() -> str:
+    """Return the shapes of the answers as types for the page."""
+    names = {id(shape): name for name, (shape, _) in TYPES.items()}
+    parts = [
+        "/**",
+        " * The shapes that the service answers with. Written by docs/generate.py from forklore/web/schema.py:",
+        " * change that and run `make docs`.",
+        " * @module",
+        " */",
+        "",
+    ]
+    for name, (shape, about) in TYPES.items():
+        whole = f"/** @typedef {{{_js(shape, names, is_whole=True)}}} {name}{f' {about}' if about else ''} */"
+        parts += [whole] if len(whole) <= _LINE else _js_properties(name, shape, about, names)
+    return "\n".join([*parts, "", "export {};", ""]).replace("\n\n\n", "\n\n")
+
+
+_LINE = 120
+
+
+def _js_properties(name: str, shape: Shape, about: str, names: Mapping[int, str]) -> Iterator[str]:
+    yield from ("", "/**", f" * @typedef {{Object}} {name}{f' {about}' if about else ''}")
+    for field, each in shape["properties"].items():
+        shown = field if field in shape["required"] else f"[{field}]"
+        yield f" * @property {{{_js(each, names)}}} {shown}"
+    yield from (" */", "")
+
+
+def _js(shape: Shape, names: Mapping[int, str], *, is_whole: bool = False) -> str:
+    """Return a shape as a type of TypeScript."""
+    return " | ".join(_js_choices(shape, names, is_whole=is_whole))
+
+
+def _js_choices(shape: Shape, names: Mapping[int, str], *, is_whole: bool = False) -> list[str]:
+    """Return what a value may be."""
+    if not is_whole and id(shape) in names:
+        return [names[id(shape)]]
+    if "enum" in shape:
+        return [json.dumps(each) for each in shape["enum"]]
+    if "anyOf" in shape:
+        return [choice for each in shape["anyOf"] for choice in _js_choices(each, names)]
+    kinds = shape.get("type", "any")
+    return [_js_kind(kind, shape, names) for kind in ([kinds] if isinstance(kinds, str) else kinds)]
+
+
+def _js_kind(kind: str, shape: Shape, names: Mapping[int, str]) -> str:
+    if kind == "array":
+        choices = _js_choices(shape["items"], names)
+        return f"({' | '.join(choices)})[]" if len(choices) > 1 else f"{choices[0]}[]"
+    if kind == "object" and "properties" in shape:
+        marks = {field: "" if field in shape["required"] else "?" for field in shape["properties"]}
+        each = (f"{field}{marks[field]}: {_js(of, names)}" for field, of in shape["properties"].items())
+        return f"{{{', '.join(each)}}}"
+    if kind == "object":
+        return f"Record<string, {_js(shape.get('additionalProperties', {}), names)}>"
+    return _JS.get(kind, kind)
+
+
+_JS = {"integer": "number"}
+"""Where TypeScript has another word than JSON Schema."""
+
+
 def main(arguments: Sequence[str]) -> int:
     """Write the pages, or with ``--check`` say which are stale; return the exit code."""
     stale = []
-    for name, text in pages().items():
-        path = REFERENCE / name
+    for path, text in {**{REFERENCE / name: text for name, text in pages().items()}, PAGE_TYPES: page_types()}.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
-            stale.append(name)
+            stale.append(path.name)
             if "--check" not in arguments:
-                REFERENCE.mkdir(exist_ok=True)
+                path.parent.mkdir(exist_ok=True)
                 path.write_text(text, encoding="utf-8", newline="\n")
     if "--check" in arguments and stale:
         print(f"Stale: {', '.join(stale)}. Run `make docs`.", file=sys.stderr)

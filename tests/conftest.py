@@ -14,6 +14,7 @@ import forklore
 from forklore.app.forklore import Forklore
 from forklore.testing.sillytavern import HastyDisk
 from forklore.testing.stories import write_workspace
+from forklore.texts import template
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -32,6 +33,18 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         environment.setenv("FORKLORE_CACHE", str(tmp_path_factory.mktemp("cache")))
         environment.setenv("FORKLORE_STATE", str(tmp_path_factory.mktemp("state")))
         environment.delenv("FORKLORE_DATA", raising=False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_sentence_has_a_hole() -> Iterator[None]:
+    """A fact that lacks what its sentence asks for fails the test that tells it."""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"nobody gave {name!r}")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(template, "absent", refuse)
         yield
 
 

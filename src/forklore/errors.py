@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from forklore.printable import printable
+from forklore import texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,36 +32,64 @@ _LISTED = 20
 
 
 class ForkloreError(Exception):
-    """A request that cannot be fulfilled, with a stable code and what the user can do about it.
+    """A request that cannot be fulfilled: a stable code, and parameters from which each face makes its sentences.
 
-    The message is one line whatever names are in it; what the user may choose from follows, one line each.
+    What differs by the situation has a *case*; what the user may choose from are its *choices*, told one line each.
     """
 
     code: ClassVar[str] = "ERROR"
     kind: ClassVar[Kind] = Kind.INVALID
-    action: str = ""
 
     def __init__(
         self,
-        message: str,
+        case: str | None = None,
         *,
-        action: str | None = None,
         findings: Sequence[Finding] = (),
         choices: Sequence[object] = (),
+        **params: Any,
     ) -> None:
-        more = [f"… and {len(choices) - _LISTED} more"] if len(choices) > _LISTED else []
-        self.lines = (printable(message), *(f"  {printable(str(each))}" for each in [*choices[:_LISTED], *more]))
-        self.message = "\n".join(self.lines)
-        super().__init__(self.message)
-        if action is not None:
-            self.action = printable(action)
+        if case is not None:
+            params = {"case": case, **params}
+        if choices:
+            params["choices"] = [str(each) for each in choices[:_LISTED]]
+            params["more_choices"] = max(0, len(choices) - _LISTED)
+        super().__init__(self.code, params)
+        self.params = params
         self.findings = tuple(findings)
+
+    def __str__(self) -> str:
+        return self.message
+
+    @property
+    def fact(self) -> dict[str, Any]:
+        """The error as a fact, as it stands in the parameters of another one."""
+        return {"code": self.code, "params": self.params}
+
+    def part(self, part: str, language: str = "en") -> str:
+        """Return one part of what is told: ``message`` or ``action``."""
+        return texts.part_of(f"error.{self.code}", part, self.params, language)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What happened, and then what the user may choose from, one line each."""
+        return (self.part("message"), *(f"  {line}" for line in texts.choices(self.params)))
+
+    @property
+    def message(self) -> str:
+        """What happened."""
+        return "\n".join(self.lines)
+
+    @property
+    def action(self) -> str:
+        """What the user can do about it."""
+        return self.part("action")
 
     def to_json(self) -> dict[str, Any]:
         """Return the one error shape of command line and service."""
         return {
             "error": {
                 "code": self.code,
+                "params": self.params,
                 "kind": self.kind.value,
                 "message": self.message,
                 "action": self.action,
@@ -75,7 +103,6 @@ class BadRequest(ForkloreError):
 
     code = "BAD_REQUEST"
     kind = Kind.INVALID
-    action = "Correct the command and try again; --help shows examples."
 
 
 class ReadOnly(ForkloreError):
@@ -83,7 +110,6 @@ class ReadOnly(ForkloreError):
 
     code = "READ_ONLY"
     kind = Kind.CONFLICT
-    action = "Make the folder writable, then try again. Nothing was changed."
 
 
 class DiskFailed(ForkloreError):
@@ -91,7 +117,6 @@ class DiskFailed(ForkloreError):
 
     code = "DISK_FAILED"
     kind = Kind.CONFLICT
-    action = "Free some space or check the disk, then try again. Nothing was changed."
 
 
 class FileInUse(ForkloreError):
@@ -99,7 +124,6 @@ class FileInUse(ForkloreError):
 
     code = "FILE_IN_USE"
     kind = Kind.CONFLICT
-    action = "Close the program that has the file open, or wait until it is done, then try again. Nothing was changed."
 
 
 class FileOnlineOnly(ForkloreError):
@@ -107,7 +131,6 @@ class FileOnlineOnly(ForkloreError):
 
     code = "FILE_ONLINE_ONLY"
     kind = Kind.CONFLICT
-    action = "Let OneDrive keep the file on this device (“Always keep on this device”), then try again."
 
 
 class ConfirmationNeeded(ForkloreError):
@@ -115,7 +138,6 @@ class ConfirmationNeeded(ForkloreError):
 
     code = "CONFIRMATION_NEEDED"
     kind = Kind.BLOCKED
-    action = "Say yes if you mean it. Nothing was changed."
 
 
 class PathOutside(ForkloreError):
@@ -123,7 +145,6 @@ class PathOutside(ForkloreError):
 
     code = "PATH_OUTSIDE"
     kind = Kind.DAMAGED
-    action = "Somebody else wrote it: delete the file that holds the path, if it is not yours. Nothing was changed."
 
 
 class LinkOutside(ForkloreError):
@@ -131,7 +152,6 @@ class LinkOutside(ForkloreError):
 
     code = "LINK_OUTSIDE"
     kind = Kind.DAMAGED
-    action = "Put the file itself there if you want it to be part of the story. Nothing was changed."
 
 
 class OperationForeign(ForkloreError):
@@ -139,7 +159,6 @@ class OperationForeign(ForkloreError):
 
     code = "OPERATION_FOREIGN"
     kind = Kind.DAMAGED
-    action = "Run `forklore doctor` to see it, then finish or discard it. Nothing was changed."
 
 
 class FormatNewer(ForkloreError):
@@ -147,7 +166,13 @@ class FormatNewer(ForkloreError):
 
     code = "FORMAT_NEWER"
     kind = Kind.DAMAGED
-    action = "Update Forklore. The file was left alone."
+
+
+class NameTaken(ForkloreError):
+    """A file of that name exists already; nothing is ever overwritten."""
+
+    code = "NAME_TAKEN"
+    kind = Kind.CONFLICT
 
 
 class FileUnreadable(ForkloreError):
@@ -155,10 +180,8 @@ class FileUnreadable(ForkloreError):
 
     code = "FILE_UNREADABLE"
     kind = Kind.CONFLICT
-    action = "Check that the file is there and that you may use it, then try again."
 
     @classmethod
     def of(cls, error: OSError) -> FileUnreadable:
         """Return what to tell a user of *error*."""
-        name = f" {error.filename!r}" if error.filename else ""
-        return cls(f"The file{name} cannot be used ({error.strerror or error}).")
+        return cls(file=error.filename, reason=error.strerror or str(error))

@@ -66,7 +66,7 @@ def test_of_two_forks_at_the_same_moment_one_is_made_and_one_is_refused(
     first = hear(hears)
     second = fork(CHAT, wait=WAIT)
 
-    assert refused.value.message == f"{kind.capitalize()} creation already in progress. Please wait."
+    assert refused.value.message == "Checkpoint creation already in progress. Please wait."  # the first one's
     assert len(log_of(root)) == 2
     assert assert_whole(root) == sorted(chat.partition("/")[2] for chat in (first, second.chat))
     assert_tidy(root)

@@ -11,6 +11,7 @@ import pytest
 from forklore.app.check import ForkBlocked
 from forklore.disk.system import IS_WINDOWS
 from forklore.errors import ForkloreError
+from forklore.model.fact import fact
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.disks import GROWING, STEPS, STRIDE, Fault, faulty, steps
 from tests.crash.scenarios import (
@@ -190,9 +191,12 @@ def test_what_cannot_be_taken_back_is_told_and_taken_back_before_anything_else(s
         model.act(model.trial(root), faulty(HastyDisk, dead_end, commit))
 
     assert raised.value.code == "READ_ONLY"
+    assert raised.value.params["case"] == "left_over"
     assert "before anything else" in raised.value.action
     assert read_workspace(root) != model.before  # the clone is still there …
-    assert open_with(root).recover() == [f"Took back the interrupted checkpoint of {CHAT} - Checkpoint #1."]
+    assert open_with(root).recover() == [
+        fact("recovered", case="taken_back", kind="checkpoint", chat=f"{CHAT} - Checkpoint #1")
+    ]
     assert not model.assert_all_or_nothing(root, "after the next start")  # … until the disk lets us
 
 
@@ -206,10 +210,12 @@ def test_a_log_that_cannot_be_written_is_pending_and_the_fork_stands(scratch: Pa
     result = made.checkpoint(CHAT)
 
     assert [warning.details for warning in result.warnings if warning.code == "LINK_PENDING"] == [
-        "log: [Errno 28] No space left on device"
+        f"The entry in the operation log could not be written: {os.strerror(errno.ENOSPC)}"
     ]
     assert log_of(root) == []
-    assert open_with(root).recover() == [f"Finished the interrupted checkpoint of {CHAT} - Checkpoint #1."]
+    assert open_with(root).recover() == [
+        fact("recovered", case="finished", kind="checkpoint", chat=f"{CHAT} - Checkpoint #1")
+    ]
     assert model.assert_all_or_nothing(root, "after the next start")
 
 

@@ -84,8 +84,9 @@ def test_a_fork_that_cannot_come_back_because_its_names_are_taken_takes_nothing_
     opened.checkpoint(CHAT)  # of the same name, with a lorebook of the same name and even of the same content
     before = read_workspace(scratch)
 
-    with pytest.raises(ForkloreError, match="since, with the checkpoint"):
+    with pytest.raises(ForkloreError, match="later, with the checkpoint") as refused:
         opened.undo(undone.operation)
+    assert refused.value.code == "UNDO_REFUSED"
 
     assert read_workspace(scratch) == before
     assert_tidy(scratch)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from forklore.disk.files import ContextChanged
-from forklore.disk.transaction.publishing import NameTaken
+from forklore.errors import NameTaken
 from tests.crash.disks import CrowdedDisk, PowerLoss, nothing, power_loss
 from tests.crash.scenarios import (
     BOOK,

@@ -12,6 +12,7 @@ import pytest
 from forklore.disk.lock import workspace_lock
 from forklore.disk.transaction import folder as operation_folder
 from forklore.errors import ForkloreError
+from forklore.model.fact import fact
 from forklore.testing.sillytavern import HastyDisk
 from tests.crash.deaths import AFTER, deaths_of
 from tests.crash.disks import STRIDE, Fault, PowerLoss, faulty
@@ -162,7 +163,8 @@ def test_leftovers_of_somebody_who_is_still_at_work_are_left_alone(model: Model,
 
     with workspace_lock(root, what="checkpoint"):
         assert open_with(root).recover() == []
-        assert {*root.rglob("*")} - {root / ".forklore/lock"} == before - {root / ".forklore/lock"}
+        locked = {root / ".forklore/lock", root / ".forklore/holder"}
+        assert {*root.rglob("*")} - locked == before - locked
 
     assert len(open_with(root).recover()) == 1
     assert not model.assert_all_or_nothing(root, "recovered")
@@ -213,7 +215,7 @@ def test_a_fork_that_was_renamed_after_the_crash_keeps_its_lorebook(root: Path) 
 
     (told,) = open_with(root).recover()
 
-    assert told.startswith("Dropped")
+    assert told == fact("recovered", case="dropped", kind="checkpoint", chat=f"Mira/{FORK}")
     assert clone.exists()
     assert_tidy(root)
 

@@ -188,6 +188,40 @@ def test_a_notice_covers_neither_head_nor_buttons_of_a_dialog(clean: Visit, view
     assert edges[1][1] <= edges[2][0]
 
 
+def test_a_notice_waits_behind_a_dialog_that_has_nothing_to_do_with_it(clean: Visit) -> None:
+    tab = clean().go("story", MAREN)
+    tab.press("Make a checkpoint")
+    tab.see(".preview")
+    tab.press("Create checkpoint", "dialog")
+    tab.see(".dialog-title", "Checkpoint created")
+    tab.press("Close", "dialog .dialog-foot")
+    notice = tab.see(".notice", "Checkpoint created")
+    tab.press(re.compile("^Make a checkpoint$"))
+    tab.see("dialog .preview")
+    expect(notice).to_be_hidden()
+    tab.press("Cancel", "dialog .dialog-foot")
+
+    expect(tab.page.locator("dialog")).to_have_count(0)
+    notice.get_by_role("button", name="Undo").click()
+    tab.see(".notice", "Undone")
+    assert len(chats(tab)) == 1
+
+
+def test_a_notice_that_was_told_beside_the_panel_of_a_phone_is_there_when_it_is_closed(clean: Visit) -> None:
+    tab = clean(viewport=PHONE)
+    tab.api("POST", "settings", {"policy": "strict"})
+    tab.go("settings")
+    tab.page.get_by_role("radio", name="Standard").check()
+    notice = tab.see(".notice", "Saved")
+    tab.go("timeline", MAREN)
+    tab.press("Details", ".sheet-buttons")
+    tab.see("dialog.sheet[open]")
+    expect(notice).to_be_hidden()
+    tab.page.keyboard.press("Escape")
+
+    expect(notice).to_be_visible()
+
+
 def test_a_taken_name_is_refused_while_one_types(maren: Visit) -> None:
     tab = maren().go("timeline", MAREN)
     tab.press("Make a checkpoint here")
@@ -253,6 +287,20 @@ def test_a_refusal_says_every_reason_and_what_to_do(busy: Visit) -> None:
     expect(refusal).to_contain_text("Wait for all operations to complete")
     expect(refusal).to_contain_text("“Create when ready”")
     assert len(chats(tab)) == 1
+
+
+def test_a_refusal_numbers_the_steps_to_what_is_missing(clean: Visit) -> None:
+    tab = clean()
+    tab.api("POST", "settings", {"policy": "strict"})
+    tab.go("timeline", MAREN, 68)
+    tab.press("Make a checkpoint here")
+
+    missing = tab.see(".reasons > [data-code=NO_SCENE_RECAP]", "Scene has no recap")
+    expect(missing.locator(".finding-why")).to_contain_text("full narrative context")
+    expect(missing.locator(".finding-action")).to_contain_text("Generate scene recap")
+    expect(missing.locator(".finding-steps > li")).to_contain_text(
+        ["scene break panel of message 68", "“Generate”", "Wait for generation to complete", "Try again"]
+    )
 
 
 @pytest.mark.req(18)

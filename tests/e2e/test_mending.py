@@ -295,8 +295,7 @@ def test_an_undo_that_is_refused_says_why_in_its_place_and_leads_to_what_comes_f
     item = tab.see(f".log-item[data-operation='{made['operation']}']", "First")
     item.get_by_role("button", name=re.compile("Undo")).click()
 
-    expect(item.locator(".log-reason")).to_contain_text("went to the trash since")
-    expect(item.locator(".log-reason")).to_contain_text("with the delete #2.")
+    expect(item.locator(".log-reason")).to_contain_text("went to the trash later, with the deletion #2.")
     item.get_by_role("button", name="First undo: Deleted First").click()
     later = tab.page.locator(f".log-item[data-operation='{deleted['operation']}'] > button")
     expect(later).to_be_focused()

@@ -75,8 +75,8 @@ def test_a_lorebook_that_is_not_there_cannot_be_shared_and_the_refusal_says_what
     tab.page.get_by_label("Name of a lorebook").fill("Nowhere")
     tab.press("Add")
 
-    notice = tab.see(".notice-bad", "There is no lorebook 'Nowhere'.")
-    expect(notice).to_contain_text("Give the name of a lorebook as it is.")
+    notice = tab.see(".notice-bad", "There is no lorebook “Nowhere”.")
+    expect(notice).to_contain_text("Give the exact name of a lorebook.")
 
 
 def test_at_most_two_notices_are_shown_and_the_newest_stays(maren: Visit) -> None:
@@ -132,17 +132,17 @@ def test_findings_and_progress_are_told_in_the_language_of_the_page(maren: Visit
     branch = "Maren Tolliver/Branch #42 - 2025-11-02@21h05m23s"
     tab.go("timeline", branch, "health")
     shared = tab.see(".finding[data-code='SHARED_LOREBOOK']")
-    expect(shared.locator(".finding-title")).to_contain_text("与另一条时间线共用")
-    expect(shared.locator(".finding-details")).to_contain_text("同时使用它的还有：Maren Tolliver/")
+    expect(shared.locator(".finding-title")).to_contain_text("与其他时间线共用")
+    expect(shared.locator(".finding-details")).to_contain_text("同时使用它的有：Maren Tolliver/")
     expect(tab.see(".finding[data-code='RUNNING_RECAP_FOREIGN']")).to_contain_text(
-        "版本 4, 5 讲的是这条时间线里没有的消息。"
+        "版本 4、5 涉及不在此时间线中的消息。"
     )
     tab.go("contamination", branch)
     expect(tab.see(".entry", "character-Pim")).to_contain_text("结束于消息 42 的场景创建或合并了它")
     tab.go("timeline", MAREN, 42)
-    tab.press("创建存档点", ".timeline-head")
+    tab.press("创建检查点", ".timeline-head")
     tab.see(".preview")
-    tab.press("创建存档点", "dialog .dialog-foot")
+    tab.press("创建检查点", "dialog .dialog-foot")
 
     tab.see(".note-good", "操作队列为空")
     notes = tab.page.locator(".step-notes").all_inner_texts()

@@ -1,12 +1,11 @@
 """Coming in, being cut off, and names that would do harm."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
-from forklore.web.application import PAGE
+from forklore import texts
 from tests.e2e.browsing import MAREN, PHONE, Visit, expect
 from tests.e2e.workspaces import HOSTILE, strange_names
 from tests.service.serving import served
@@ -106,8 +105,13 @@ def test_a_very_long_name_does_not_break_the_page(visit: Visit, tmp_path: Path) 
         assert tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_place_that_does_not_exist_shows_the_stories(clean: Visit) -> None:
-    clean().go("nowhere").see("a.story")
+@pytest.mark.parametrize("place", ["nowhere", "constructor", "__proto__", "toString"])
+def test_a_place_that_does_not_exist_shows_the_stories(clean: Visit, place: str) -> None:
+    tab = clean().go("log")
+    tab.see(".emptiness")
+    tab.go(place).see("a.story")
+
+    expect(tab.page.locator("[aria-current=page]")).to_have_text("Stories")
 
 
 def test_every_word_of_the_page_is_known(maren: Visit) -> None:
@@ -118,7 +122,6 @@ def test_every_word_of_the_page_is_known(maren: Visit) -> None:
         tab.see("h1")
         shown += tab.page.locator("body").inner_text()
 
-    keys = json.loads((PAGE / "lang" / "en.json").read_bytes())
-    sections = "|".join({key.split(".")[0] for key in keys})
+    sections = "|".join({key.split(".")[0] for key in texts.catalogue("en")})
     assert "undefined" not in shown
     assert re.findall(rf"\b(?:{sections})\.[a-z_]+\b", shown) == []

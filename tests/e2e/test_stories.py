@@ -195,3 +195,23 @@ def test_timelines_can_be_filtered(visit: Visit, tmp_path: Path) -> None:
 
     expect(tab.page.locator(".lane-row:not([hidden])")).to_have_count(3)
     expect(tab.page.locator(".lanes .lane")).to_have_count(3)
+
+
+@pytest.mark.parametrize("locale, date", [("en-GB", "Nov 2, 2025, 7:14"), ("zh-CN", "2025年11月2日 19:14")])
+def test_a_chat_that_is_named_after_a_moment_is_called_by_its_date(
+    visit: Visit, tmp_path: Path, locale: str, date: str
+) -> None:
+    stamp = "2025-11-02@19h14m08s"
+    chats = {f"chats/Mira/{stamp}.jsonl": chat_bytes({}, conversation(3)), "chats/Mira/A.jsonl": b""}
+    tab = visit(write_workspace(tmp_path / "w", chats), locale=locale).go("timeline", f"Mira/{stamp}")
+    expect(tab.see("h1")).to_have_attribute("title", f"Mira/{stamp}")
+    tab.see(".timeline-head .menu").click()
+    tab.page.locator(".menu .danger-text").click()
+    called = tab.see("dialog .name.strong", date)
+    expect(called).to_have_attribute("title", stamp)
+    tab.page.locator("dialog .dialog-foot .danger").click()
+    tab.see(".notice", date)
+
+    for view, row in (("log", ".log-item"), ("trash", ".trash .row-words > p")):
+        shown = tab.go(view).see(row, date)
+        expect(shown).not_to_contain_text("19h14m08s")

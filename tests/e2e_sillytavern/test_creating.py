@@ -102,7 +102,7 @@ class TestEveryWay:
         page.clear_toasts()
 
         page.click(2, "flag", shiftKey=True)
-        page.popup("checkpoint already")
+        page.popup("already has a checkpoint")
         page.shot("name-replacing")
         second = page.answer_name()
         page.wait_for_toast("Checkpoint created")
@@ -184,6 +184,20 @@ class TestEveryWay:
 
 
 class TestThePast:
+    @pytest.mark.req(146)
+    def test_a_checkpoint_is_told_with_its_name_and_what_it_remembers(self, page: Page, tavern: Tavern) -> None:
+        main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Made")
+        page.open_character("Maren Made.png")
+        page.open_chat(main)
+        checkpoint = page.checkpoint(21, "What is remembered")
+
+        told = page.wait_for_toast("Checkpoint created: What is remembered")
+
+        assert name_of(checkpoint) == "What is remembered"
+        assert "Running Recap: version 1 (2 scenes)" in told
+        recorded = tavern.read_chat(checkpoint)[0]["auto_recap_checkpoint_state"]["combined_recap_message_count"]
+        assert (f"Combined Recap: {recorded} messages" in told) == bool(recorded)
+
     def test_a_fork_at_a_scene_break_knows_nothing_later(self, page: Page, tavern: Tavern) -> None:
         main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Past")
         page.open_character("Maren Past.png")
@@ -246,9 +260,9 @@ class TestThePast:
         page.open_chat(main)
         page.clear_toasts()
         branch = page.branch(21)
-        page.wait_for_toast("Every message is hidden")
+        page.wait_for_toast("Every message of this timeline is hidden")
         page.shot("hidden-history")
-        page.click_toast("Every message is hidden")
+        page.click_toast("Every message of this timeline is hidden")
         page.popup("HISTORY_HIDDEN")
         page.shot("hidden-history-repair")
         page.choose("HISTORY_HIDDEN", "Show the messages of the last scene")
@@ -274,8 +288,18 @@ class TestNotReady:
 
         popup = page.popup(f"Cannot Create {kind.capitalize()}")
         page.shot(f"cannot-create-{kind}")
-        assert "QUEUE_NOT_EMPTY" in popup.inner_text()
+        text = popup.inner_text()
+        assert "The following requirements must be met:" in text
+        (finding,) = popup.locator("ol.forklore-unmet > li.forklore-finding").all_inner_texts()
+        assert "QUEUE_NOT_EMPTY" in finding
+        assert "operations in queue. Please wait for queue to finish." in finding
+        assert "→ Wait for all operations to complete" in finding
+        assert text.lower().count("cannot create") == 1
         assert tavern.chats_of(folder_of(main)) == before
+        page.choose("Cannot Create", "Close")
+        page.wait_for_toast(f"Cannot create {kind}: ")
+        page.clear_toasts()
+        page.click(59, kind)
         page.choose("Cannot Create", "Create when ready")
         waiting = page.tab.locator(".forklore-waiting")
         waiting.wait_for(state="visible")
@@ -288,6 +312,31 @@ class TestNotReady:
         page.tab.wait_for_selector(STEPS, state="detached")
         page.wait_for_chat(fork if kind == "branch" else main)
         assert tavern.forklore().verify(fork).ok
+
+    @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
+    @pytest.mark.req(31, 32)
+    def test_every_reason_is_told_with_why_and_what_to_do_step_by_step(
+        self, kind: str, page: Page, tavern: Tavern
+    ) -> None:
+        main = tavern.add_sample(SAMPLES / "hollow_quay_clean", f"Maren Strict {kind}")
+        page.open_character(f"Maren Strict {kind}.png")
+        page.open_chat(main)
+        tavern.forklore().change_settings(policy="strict")
+        page.click(20, kind)
+
+        popup = page.popup(f"Cannot Create {kind.capitalize()}")
+        page.shot(f"cannot-create-strict-{kind}")
+        findings = popup.locator("ol.forklore-unmet > li")
+        codes = findings.evaluate_all("all => all.map((each) => each.dataset.code)")
+        assert codes[:2] == ["NO_SCENE_BREAK", "NO_SCENE_RECAP"]
+        first = findings.nth(0)
+        assert first.locator("strong").inner_text() == "Message is not a scene break"
+        assert first.locator(".forklore-details").count() == 2  # why it matters, and what it is about
+        assert first.locator(".forklore-action").inner_text() == "→ Mark this message as a scene break"
+        assert first.locator("ol.forklore-how > li").count() >= 2
+        page.choose("Cannot Create", "Close")
+        page.wait_for_toast(f"Cannot create {kind}: {len(codes)} requirements are not met.")
+        tavern.forklore().change_settings(policy="standard")
 
     def test_waiting_can_be_cancelled(self, page: Page, tavern: Tavern) -> None:
         main = tavern.add_sample(SAMPLES / "salvage_rights_queue_busy", "Ilse Cancelled")

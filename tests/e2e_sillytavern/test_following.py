@@ -18,22 +18,25 @@ from tests.e2e_sillytavern.telling import SAMPLES, begin, empty_queue, folder_of
 
 @pytest.mark.shares_page
 class TestButtons:
+    @pytest.mark.req(148)
     def test_green_where_a_fork_can_be_made_and_dimmed_with_the_code_where_not(
         self, page: Page, tavern: Tavern
     ) -> None:
         main = tavern.add_sample(SAMPLES / "salvage_rights_queue_busy", "Ilse Buttons")
         page.open_character("Ilse Buttons.png")
         page.open_chat(main)
-        button = page.button(59, "branch")
+        buttons = {kind: page.button(59, kind) for kind in ("checkpoint", "branch")}
         page.tab.wait_for_selector('#chat .mes[mesid="59"] .mes_create_branch.forklore-blocked', state="attached")
-        assert "QUEUE_NOT_EMPTY" in str(button.get_attribute("title"))
+        for kind, button in buttons.items():
+            assert button.get_attribute("title") == f"{kind.capitalize()} blocked: QUEUE_NOT_EMPTY"
         show_buttons(page)
         page.shot("buttons-blocked")
 
         empty_queue(tavern, page.book)
 
         page.tab.wait_for_selector('#chat .mes[mesid="59"] .mes_create_branch.forklore-ready', state="attached")
-        assert "QUEUE_NOT_EMPTY" not in str(button.get_attribute("title"))
+        for kind, button in buttons.items():
+            assert button.get_attribute("title") == f"Create {kind} (ready ✓)"
         page.shot("buttons-ready")
 
 
@@ -58,11 +61,12 @@ class TestCommands:
         status = as_json(page.slash("/recap-checkpoint-status"))
         assert status["is_checkpoint"] is True
         assert status["lorebook_match"] is True
+        page.wait_for_toast("Checkpoint state valid. All checks passed.")
         page.run("void c.executeSlashCommandsWithOptions('/forklore-undo')")
-        page.popup("Take this back?")
+        page.popup("Undo this operation?")
         page.shot("undo")
-        page.choose("Take this back?", "Undo")
-        page.wait_for_toast("Taken back")
+        page.choose("Undo this operation?", "Undo")
+        page.wait_for_toast("Undone")
 
         assert page.address == main
         assert not tavern.chat_path(branch).exists()
@@ -70,6 +74,37 @@ class TestCommands:
         assert "branches" not in messages[2]["extra"]
         assert "auto_recap" not in metadata
         assert lore_in(page.send("Go on.")) == {"LORE-COMMON"}
+
+    @pytest.mark.req(128)
+    def test_a_fork_that_went_on_is_as_valid_as_before(self, page: Page, tavern: Tavern) -> None:
+        main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Status")
+        page.open_character("Maren Status.png")
+        page.open_chat(main)
+        branch = page.branch(21)
+        page.clear_toasts()
+        page.send("And then?")
+        page.run(
+            """(async () => {
+                const recaps = c.chatMetadata.auto_recap_running_scene_recaps;
+                recaps.versions.push({ ...recaps.versions.at(-1), version: 7, new_scene_index: 22 });
+                recaps.current_version = 7;
+                await c.saveMetadata();
+            })()"""
+        )
+
+        status = as_json(page.slash("/recap-checkpoint-status"))
+
+        assert status["running_recap_version_match"] is False  # it was version 1 when the branch was made
+        page.wait_for_toast("Checkpoint state valid. All checks passed.")
+        page.clear_toasts()
+        page.run("(async () => { delete c.chatMetadata.world_info; await c.saveMetadata(); })()")
+        page.slash("/recap-checkpoint-status")
+        page.wait_for_toast("LOREBOOK_MISMATCH")
+        page.open_chat(main)
+        page.clear_toasts()
+        page.slash("/recap-checkpoint-status")
+        page.wait_for_toast("This chat is not a checkpoint or branch.")
+        assert branch
 
     def test_undo_changes_the_chat_that_points_to_the_fork_and_not_the_one_that_is_open(
         self, page: Page, tavern: Tavern, character: str
@@ -83,7 +118,7 @@ class TestCommands:
         page.clear_toasts()
 
         undo(page)
-        page.wait_for_toast("Taken back")
+        page.wait_for_toast("Undone")
         page.wait_for_chat(checkpoint)
         page.saved()
 
@@ -104,7 +139,7 @@ class TestCommands:
         assert tavern.read_chat(main)[1][2]["extra"]["bookmark_link"] == "Second"
 
         undo(page)
-        page.wait_for_toast("Taken back")
+        page.wait_for_toast("Undone")
         page.wait_for_chat(main)
 
         metadata, messages = tavern.read_chat(main)
@@ -116,7 +151,7 @@ class TestCommands:
         page.open_chat(main)
         page.clear_toasts()
         undo(page)
-        page.wait_for_toast("Taken back")
+        page.wait_for_toast("Undone")
         page.wait_for_chat(main)
         assert tavern.read_chat(main) == before
 
@@ -135,7 +170,7 @@ class TestCommands:
         for _ in range(2):
             page.clear_toasts()
             undo(page)
-            page.wait_for_toast("Taken back")
+            page.wait_for_toast("Undone")
             page.wait_for_chat(main)
 
         assert not tavern.chat_path(branch).exists()
@@ -162,7 +197,7 @@ class TestCommands:
 
         tavern.chat_path(main).rename(tavern.chat_path(main).with_suffix(".away"))
         undo(page)
-        page.wait_for_toast("is not there any more")
+        page.wait_for_toast("no longer exists")
 
         assert page.address == branch
         assert tavern.chat_path(branch).exists()
@@ -172,7 +207,7 @@ class TestCommands:
 def undo(page: Page) -> None:
     """Take the latest operation back with the command."""
     page.run("void c.executeSlashCommandsWithOptions('/forklore-undo')")
-    page.choose("Take this back?", "Undo")
+    page.choose("Undo this operation?", "Undo")
 
 
 def new_checkpoint(page: Page, name: str) -> str:
@@ -191,10 +226,10 @@ class TestFollowing:
         book = tavern.read_chat(checkpoint)[0]["world_info"]
 
         page.run_with_modules("S.deleteCharacterChatByName(c.characterId, a)", name_of(checkpoint))
-        assert book in page.popup("Nobody uses these").inner_text()
+        assert book in page.popup("No chat uses these").inner_text()
         page.shot("orphan")
-        page.choose("Nobody uses these", "Move to the trash")
-        page.wait_for_toast("Done")
+        page.choose("No chat uses these", "Move to the trash")
+        page.wait_for_toast("moved to the trash")
 
         assert book not in tavern.books()
         assert book not in page.run_with_modules("W.world_names")
@@ -208,13 +243,13 @@ class TestFollowing:
         delete = "Promise.all(a.map(x => S.deleteCharacterChatByName(c.characterId, x)))"
 
         page.run_with_modules(delete, [name_of(first), name_of(second)])
-        shown = page.popup("Nobody uses these").inner_text()
+        shown = page.popup("No chat uses these").inner_text()
         assert books[first] in shown
         assert books[second] in shown
         tavern.chat_path(third).unlink()  # while the question is on the screen
         parent = tavern.chat_path(main).read_bytes()
-        page.choose("Nobody uses these", "Move to the trash")
-        page.wait_for_toast("Done")
+        page.choose("No chat uses these", "Move to the trash")
+        page.wait_for_toast("moved to the trash")
         assert tavern.books().isdisjoint({books[first], books[second]})
         assert books[third] in tavern.books()
         assert tavern.chat_path(main).read_bytes() == parent
@@ -222,16 +257,16 @@ class TestFollowing:
 
         page.clear_toasts()
         page.run_with_modules(delete, [name_of(fourth)])
-        assert books[third] in page.popup("Nobody uses these").inner_text()
-        page.choose("Nobody uses these", "Keep")
+        assert books[third] in page.popup("No chat uses these").inner_text()
+        page.choose("No chat uses these", "Keep")
         fifth = new_checkpoint(page, "Five")
         books[fifth] = tavern.read_chat(fifth)[0]["world_info"]
         page.run_with_modules(delete, [name_of(fifth)])
-        shown = page.popup("Nobody uses these").inner_text()
+        shown = page.popup("No chat uses these").inner_text()
         assert books[fifth] in shown
         assert books[third] not in shown
-        page.choose("Nobody uses these", "Move to the trash")
-        page.wait_for_toast("Done")
+        page.choose("No chat uses these", "Move to the trash")
+        page.wait_for_toast("moved to the trash")
         assert {books[third], books[fourth]} <= tavern.books()
 
     def test_a_renamed_chat_is_followed(self, page: Page, tavern: Tavern, character: str) -> None:
@@ -273,7 +308,7 @@ class TestElsewhere:
         page.clear_toasts()
 
         made = tavern.forklore().checkpoint(main, at=1)
-        page.wait_for_toast("so it was read anew")
+        page.wait_for_toast("so it was reloaded")
         page.idle()
         page.saved()
 
@@ -304,6 +339,34 @@ class TestPanel:
 
 
 class TestAway:
+    @pytest.mark.parametrize(
+        "make", ["B.branchChat(2)", "B.createBranch(2)", "B.createNewBookmark(2, {forceName: 'X'})"]
+    )
+    def test_who_wants_a_fork_that_is_refused_hears_of_it_and_nothing_is_done(
+        self, make: str, page: Page, tavern: Tavern, service: Service, character: str
+    ) -> None:
+        main = begin(page, character)
+        before = page.run("JSON.stringify(c.chat)")
+        service.stop()
+        page.wait_for_state("away")
+        page.clear_toasts()
+
+        outcome = page.run_with_modules(
+            f"Promise.race([{make}.then(() => 'made', () => 'refused'),"
+            " new Promise((resolve) => setTimeout(resolve, 20_000, 'never'))])"
+        )
+
+        assert outcome == "refused"
+        page.wait_for_toast("The new chat was not created")
+        assert [text for text in page.noticed if "could not be saved" in text] == []  # of SillyTavern
+        assert page.address == main
+        assert page.run("JSON.stringify(c.chat)") == before
+        assert tavern.chats_of(folder_of(main)) == [main]
+        page.saved()
+        assert tavern.read_chat(main)[1] == as_json(before)
+        page.run("toastr.error('Of somebody else')")
+        page.wait_for_toast("Of somebody else")
+
     def test_refused_then_allowed_then_offered_for_isolation(
         self, page: Page, tavern: Tavern, service: Service, character: str
     ) -> None:
@@ -316,14 +379,14 @@ class TestAway:
         page.shot("away")
 
         page.click(2, "branch")
-        page.wait_for_toast("nothing was made")
+        page.wait_for_toast("Cannot create branch: The Forklore service is not running")
         page.shot("away-refused")
         assert tavern.chats_of(folder_of(main)) == [main]
         assert len(page.tab.locator(".toast", has_text="does not answer").all()) <= 1
 
         page.clear_toasts()
         page.run_with_modules("void B.branchChat(2)")  # as another extension does
-        page.wait_for_toast("nothing was made")
+        page.wait_for_toast("The new chat was not created: The Forklore service is not running")
         assert tavern.chats_of(folder_of(main)) == [main]
         assert page.address == main
 
@@ -339,8 +402,8 @@ class TestAway:
         service.start()
         assert branch in page.popup("While the service was away").inner_text()
         page.shot("meanwhile")
-        page.choose("While the service was away", "Isolate them")
-        page.wait_for_toast("got a lorebook of its own")
+        page.choose("While the service was away", "Isolate all")
+        page.wait_for_toast("now has its own lorebook")
         page.open_chat(branch)
 
         assert page.book != book

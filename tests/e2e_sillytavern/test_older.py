@@ -91,7 +91,7 @@ def test_a_group_chat_cannot_be_forked_and_is_told_why(page: Page, tavern: Taver
     page.choose("GROUP_FORMAT_OLD", "Close")
     page.clear_toasts()
     page.run_with_modules("void B.branchChat(2)")  # as another extension does
-    page.wait_for_toast("this version of SillyTavern keeps")
+    page.wait_for_toast("This version of SillyTavern keeps")
     page.shot("group-refused")
 
     assert page.address == main

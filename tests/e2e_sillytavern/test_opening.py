@@ -24,7 +24,7 @@ class TestNotice:
         page.open_chat(checkpoint)
 
         toast = page.wait_for_toast("Checkpoint Loaded")
-        assert name_of(checkpoint) in toast
+        assert f"Chat: {name_of(checkpoint)}" in toast
         assert "Created:" in toast
         page.shot("loaded-plain")
         page.wait_until(lambda: any("CHECKPOINT [3/3]" in text for text in logged))
@@ -63,8 +63,21 @@ class TestNotice:
 
         text = page.wait_for_toast("Branch Loaded")
         assert "Scene: The Ledger at the Lamplighters' Guild 11-21" in text
-        assert "Running recap: version 1 (2 scenes)" in text
+        assert "Running Recap: version 1 (2 scenes)" in text
         page.shot("loaded-scene")
+
+    @pytest.mark.req(121)
+    def test_a_scene_without_a_name_is_told_as_such(self, page: Page, tavern: Tavern) -> None:
+        main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Unnamed")
+        page.open_character("Maren Unnamed.png")
+        page.open_chat(main)
+        page.clear_toasts()
+
+        page.branch(15)
+
+        text = page.wait_for_toast("Branch Loaded")
+        assert "Scene: Unnamed Scene" in text
+        assert "Running Recap: version 0 (1 scene)" in text
 
     @pytest.mark.req(104)
     def test_five_switches_in_two_seconds_verify_each_chat_at_most_once(self, page: Page, character: str) -> None:
@@ -128,7 +141,7 @@ class TestRepairs:
         book, chat = tavern.read_chat(checkpoint)[0]["world_info"], tavern.chat_path(checkpoint).read_bytes()
         tavern.forklore().delete(checkpoint)
         tavern.chat_path(checkpoint).write_bytes(chat)  # as from a backup, which has no lorebooks
-        page.wait_for_toast("so it was read anew")
+        page.wait_for_toast("so it was reloaded")
         before = page.kept_files()
 
         page.open_chat(checkpoint)
@@ -223,6 +236,6 @@ class TestTheParent:
 
         page.tab.locator("#option_back_to_main").dispatch_event("click")
 
-        assert name_of(main) in page.wait_for_toast("is not there any more")
+        assert name_of(main) in page.wait_for_toast("no longer exists")
         assert page.address == branch
         assert folder_of(branch) == folder_of(main)

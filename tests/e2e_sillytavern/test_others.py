@@ -206,7 +206,7 @@ class TestCopies:
 
         copy = import_again(page, tavern, main)
 
-        page.wait_for_toast("got a lorebook of its own")
+        page.wait_for_toast("now has its own lorebook")
         assert operations_about(tavern, copy) == ["isolate"]
         assert tavern.chat_path(main).read_bytes() == before
         page.learn("main", "LORE-MAIN")
@@ -264,6 +264,6 @@ class TestCopies:
         page.open_chat(copy)
         page.choose("SHARED_LOREBOOK", "Give the timeline its own lorebook")
 
-        page.wait_for_toast("Give the timeline its own lorebook")
+        page.wait_for_toast("give the timeline its own lorebook")
         assert operations_about(tavern, copy) == ["isolate"]
         assert page.book != tavern.read_chat(main)[0]["world_info"]

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Request
 
 import forklore
+from forklore.disk.lock import workspace_lock
 from tests.e2e_sillytavern.model import Model
 from tests.e2e_sillytavern.page import POPUP, STEPS, Page
 from tests.e2e_sillytavern.tavern import Service, Tavern
@@ -49,7 +50,24 @@ class TestOneAtATime:
         branch = page.wait_for_branch(main)
 
         assert tavern.chats_of(folder_of(main)) == sorted([main, branch])
-        page.wait_for_toast("being made already")
+        page.wait_for_toast("Branch creation already in progress. Please wait.")
+
+    @pytest.mark.req(95, 96)
+    def test_whoever_comes_second_hears_what_is_being_made(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+        page.click(2, "checkpoint")
+        page.tab.locator(f"{POPUP} textarea.popup-input").wait_for(state="visible")
+
+        page.click(2, "branch")
+
+        page.wait_for_toast("Checkpoint creation already in progress. Please wait.")
+        page.choose("Name of the checkpoint", "Cancel")
+        with workspace_lock(tavern.user, what="checkpoint"):
+            page.click(2, "branch")
+            page.tab.wait_for_selector(STEPS, state="detached")
+            page.wait_for_toast("Checkpoint creation already in progress. Please wait. (CREATION_IN_PROGRESS)")
+        assert [text for text in page.noticed if "Branch creation" in text or "Failed to" in text] == []
+        assert tavern.chats_of(folder_of(main)) == [main]
 
     @pytest.mark.req(100)
     def test_nothing_can_be_sent_while_a_fork_is_made_and_the_steps_are_shown(
@@ -71,6 +89,8 @@ class TestOneAtATime:
         page.tab.wait_for_function("() => window.goOn")
         page.tab.wait_for_selector(f"{STEPS} li:nth-child(4).forklore-now")
         page.shot("steps")
+        page.run("toastr.info('Soon gone', '', { timeOut: 50 })")  # with that, SillyTavern moves all into the dialog
+        page.tab.wait_for_selector(f"{STEPS} #toast-container", state="attached")
 
         page.tab.keyboard.press("Enter")
         assert page.tab.locator("dialog.forklore-steps:modal").count() == 1
@@ -78,6 +98,7 @@ class TestOneAtATime:
         page.run("window.goOn()")
         branch = page.wait_for_branch(main)
 
+        page.tab.locator(".toast", has_text="Branch created: ").wait_for(state="visible")  # it outlives the steps
         assert len(tavern.read_chat(branch)[1]) == 3
         assert len(tavern.read_chat(main)[1]) == 3
 
@@ -110,6 +131,7 @@ class TestGenerating:
 @pytest.mark.shares_page
 class TestSwitching:
     @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
+    @pytest.mark.req(98)
     def test_a_chat_that_is_switched_meanwhile_takes_the_fork_back(
         self, kind: str, page: Page, tavern: Tavern, character: str
     ) -> None:
@@ -126,8 +148,10 @@ class TestSwitching:
         page.click(2, kind)
         if kind == "checkpoint":
             page.answer_name()
-        page.wait_for_toast("CONTEXT_CHANGED")
+        told = page.wait_for_toast("CONTEXT_CHANGED")
         page.shot(f"context-changed-{kind}")
+        aborted = f"{kind.capitalize()} aborted to prevent corruption."
+        assert f"Chat context changed during {kind} creation. {aborted}" in told
 
         assert page.address == other
         assert tavern.chats_of(folder_of(main)) == chats
@@ -175,8 +199,8 @@ class TestLost:
         page.run(LOST, is_cut)
 
         page.click(2, "branch")
-        page.wait_for_toast("broke off while the fork")
-        page.wait_for_toast("was made although")
+        page.wait_for_toast("was lost while the branch")
+        page.wait_for_toast("although the connection was lost")
 
         assert page.address == main
         (fork,) = [address for address in tavern.chats_of(folder_of(main)) if address != main]
@@ -192,7 +216,7 @@ class TestLost:
         page.run(LOST)
 
         page.click(2, "branch")
-        page.wait_for_toast("was made although")
+        page.wait_for_toast("although the connection was lost")
 
         (fork,) = [address for address in tavern.chats_of(folder_of(main)) if address != main]
         assert tavern.read_chat(main)[1][2]["extra"]["branches"] == [name_of(fork)]
@@ -213,7 +237,7 @@ class TestLost:
         theirs = tavern.forklore().branch(main, at=2, leave_parent=True)
 
         page.click(2, "branch")
-        page.wait_for_toast("had not been made")
+        page.wait_for_toast("had not been created")
 
         assert tavern.chats_of(folder_of(main)) == sorted([main, theirs.chat])
         assert "branches" not in tavern.read_chat(main)[1][2]["extra"]
@@ -237,7 +261,7 @@ class TestLost:
         page.tab.wait_for_function("() => window.goOn")
         tavern.forklore().undo()
         page.run("window.goOn()")
-        page.wait_for_toast("is not there any more")
+        page.wait_for_toast("no longer exists")
 
         assert tavern.chats_of(folder_of(main)) == [main]
         assert "branches" not in tavern.read_chat(main)[1][2]["extra"]
@@ -356,7 +380,7 @@ class TestKilled:
         service.start()
         page.wait_for_state("connected")
         if page.address == main:  # no answer came: the log of the new service tells
-            told = ("was made although", "had not been made")
+            told = ("although the connection was lost", "had not been created")
             page.wait_until(lambda: any(each in text for text in page.noticed for each in told))
         workspace = forklore.open(tavern.user)
         workspace.recover()

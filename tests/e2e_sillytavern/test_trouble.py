@@ -73,7 +73,7 @@ class TestService:
         field = other.open_panel().locator("input").first
         field.fill(f":{tavern.service_port}")
         field.press("Tab")
-        other.wait_for_toast("'story.localhost'")
+        other.wait_for_toast("“story.localhost”")
         other.shot("foreign-name")
         assert "--name" in other.open_panel().locator(".forklore-state").inner_text()
 
@@ -85,6 +85,47 @@ class TestService:
 
 
 EVIL = "<img src=x onerror=window.hacked=true>"
+
+
+class TestFailures:
+    @pytest.mark.req(106)
+    def test_what_fails_is_told_once_with_what_to_do(self, page: Page, tavern: Tavern, character: str) -> None:
+        main = begin(page, character)
+        page.checkpoint(2, "Taken")
+        page.clear_toasts()
+
+        page.slash("/checkpoint-create mesId=2 Taken")
+
+        told = page.wait_for_toast("Failed to create checkpoint: “Taken”")
+        page.shot("failed")
+        assert told.count("Failed to create") == 1
+        assert "→ Choose another name." in told
+        assert "NAME_TAKEN" in told
+        assert len(tavern.chats_of(folder_of(main))) == 2
+
+    def test_what_a_notice_offers_goes_with_the_chat_and_is_not_in_dialogs(
+        self, page: Page, tavern: Tavern, character: str
+    ) -> None:
+        main = begin(page, character)
+        branch = page.branch(2)
+        header, _, messages = tavern.chat_path(branch).read_text("utf-8").partition("\n")
+        edited = json.loads(header)
+        edited["chat_metadata"]["auto_recap_running_scene_recaps"] = {"chat_id": "Another", "versions": []}
+        page.open_chat(main)
+        tavern.chat_path(branch).write_text(f"{json.dumps(edited)}\n{messages}", "utf-8")
+        page.load()
+        page.open_character(character)
+        page.open_chat(branch)
+        offer = page.tab.locator(".toast.forklore-offer", has_text="belongs to another chat")
+        offer.wait_for(state="visible")
+
+        page.run("void c.executeSlashCommandsWithOptions('/forklore-undo')")
+        page.popup("Undo this operation?")
+        assert not offer.is_visible()
+        page.choose("Undo this operation?", "Cancel")
+        page.open_chat(main)
+
+        assert offer.count() == 0
 
 
 class TestNames:
@@ -112,13 +153,13 @@ class TestNames:
         assert {"Follow the new name (LOREBOOK_MISSING)", "Follow the new name (PARENT_MISSING)"} <= set(labels)
         page.choose("LOREBOOK_MISSING", "Cancel")
         page.tab.locator("#option_back_to_main").dispatch_event("click")
-        assert EVIL in page.wait_for_toast("is not there any more")
+        assert EVIL in page.wait_for_toast("no longer exists")
 
         page.open_chat(main)
         checkpoint = page.checkpoint(1, "Soon gone")
         page.run_with_modules("S.deleteCharacterChatByName(c.characterId, a)", checkpoint.partition("/")[2])
         page.shot("evil-leftovers")
-        page.choose("Nobody uses these", "Move to the trash")
+        page.choose("No chat uses these", "Move to the trash")
         assert page.run("window.hacked") is None
 
 
@@ -154,8 +195,8 @@ class TestChinese:
         page.wait_for_toast("分支已载入")
         page.shot("zh-loaded")
         page.run("void c.executeSlashCommandsWithOptions('/forklore-undo')")
-        page.popup("撤回这项操作吗")
+        page.popup("撤销这项操作吗")
         page.shot("zh-undo")
-        page.choose("撤回这项操作吗", "取消")
+        page.choose("撤销这项操作吗", "取消")
         page.open_panel()
         page.shot("zh-panel")

@@ -36,7 +36,7 @@ class Ran:
     def error(self) -> dict[str, Any]:
         """The error in the JSON document, which has every field an error has."""
         error: dict[str, Any] = self.json["error"]
-        assert set(error) == {"code", "kind", "message", "action", "findings"}
+        assert set(error) == {"code", "params", "kind", "message", "action", "findings"}
         return error
 
 

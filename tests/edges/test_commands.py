@@ -121,7 +121,7 @@ def test_check_as_json_has_the_shape_of_the_validation_result(quay: Path) -> Non
     ran = run("--data", quay, "check", "Maren", "--at", "42", "--json")
 
     assert ran.code == 0
-    assert set(ran.json) == {"chat", "at", "valid", "errors", "warnings", "state"}
+    assert set(ran.json) == {"chat", "at", "valid", "errors", "warnings", "notes", "state"}
     assert ran.json["errors"] == []
     assert ran.json["state"] == {
         "queueEmpty": True,
@@ -130,16 +130,17 @@ def test_check_as_json_has_the_shape_of_the_validation_result(quay: Path) -> Non
         "hasRunningRecap": True,
         "messageIndex": 42,
     }
-    fields = {"code", "severity", "message", "action", "details", "repairs"}
-    assert all(set(warning) == fields for warning in ran.json["warnings"])
+    fields = {"code", "params", "severity", "message", "action", "details", "repairs"}
+    assert ran.json["notes"]
+    assert all(set(finding) == fields for finding in (*ran.json["warnings"], *ran.json["notes"]))
 
 
 def test_check_tells_a_person_that_a_fork_can_be_made(quay: Path) -> None:
     ran = run("--data", quay, "check", "Maren", "--at", "42")
 
     assert ran.code == 0
-    assert ran.out.startswith("✓ Ready for a fork at message 42, with 1 warning:")
-    assert "→ Make the fork with --show-last-scene" in ran.out
+    assert ran.out.startswith("✓ Ready for a fork at message 42.\n\nNote: Every message of the fork is hidden")
+    assert "→ Add --show-last-scene" in ran.out
 
 
 @pytest.mark.req(12, 14, 15, 16, 31)
@@ -235,11 +236,11 @@ def test_a_checkpoint_says_what_was_made_and_how_to_take_it_back(quay: Path) -> 
     assert ran.out.startswith("✓ Checkpoint created: Maren Tolliver/Before the tower\n")
     assert "  running recap  version 3 (4 scenes)\n" in ran.out
     assert '__CP_Before_the_tower"\n' in ran.out
-    assert "32 entries, as it was at the last scene snapshot up to there\n" in ran.out
+    assert "32 entries, as it was at the latest scene snapshot up to that message\n" in ran.out
     assert "  from today     author's note, chat id, mark that the chat was edited, variables\n" in ran.out
-    assert "  left out       mark of the context's beginning\n" in ran.out
+    assert "  left out       mark where the context begins\n" in ran.out
     shows = 'forklore repair "Maren Tolliver/Before the tower" HISTORY_HIDDEN --with show-last-scene'
-    assert f"→ Show it the last scene: `{shows}`\n" in ran.out
+    assert f"  → Show the last scene again if the model should see its words\n    {shows}\n" in ran.out
     assert f"  take it back   forklore undo {operation}\n" in ran.out
 
 
@@ -258,6 +259,7 @@ def test_a_fork_as_json_has_the_shape_of_the_contract(quay: Path) -> None:
         "entries",
         "lorebook_source",
         "warnings",
+        "notes",
         "carried_from_present",
         "left_out",
         "operation",
@@ -311,6 +313,13 @@ def test_a_refused_fork_lists_every_requirement_and_makes_nothing(busy: Path, ki
     assert "The following requirements must be met:\n\n1. " in ran.err
     assert f"Cannot create {kind}: 4 operations in queue. Please wait for queue to finish." in ran.err
     assert "   → Wait for all operations to complete\n\n2. Message is not a scene break" in ran.err
+    assert ran.err.count(f"Cannot create {kind}") == 1
+    assert (
+        "\n\n   → Mark this message as a scene break\n"
+        "     1. Click the clapperboard button (🎬) of message 63\n"
+        "     2. Wait until its recap is there\n"
+        "     3. Try again\n\n3. Scene has no recap NO_SCENE_RECAP\n"
+    ) in ran.err
     after = {path: content for path, content in snapshot(busy).items() if not path.startswith(".forklore")}
     assert after == before
 
@@ -336,8 +345,8 @@ def test_a_fork_refused_for_several_reasons_has_a_code_of_its_own(busy: Path) ->
 @pytest.mark.parametrize(
     "kind, options, reason",
     [
-        ("checkpoint", ["--name", "CON"], "'CON' cannot be the name of a chat."),
-        ("branch", ["--swipe", "7"], "The message has no swipe 7: it has 1."),
+        ("checkpoint", ["--name", "CON"], "“CON” cannot be the name of a chat."),
+        ("branch", ["--swipe", "7"], "The message has no swipe 7: it has only 1."),
     ],
 )
 def test_another_failure_says_what_was_to_be_made(quay: Path, kind: str, options: list[str], reason: str) -> None:
@@ -397,7 +406,9 @@ def test_status_of_a_fork_that_has_another_lorebook_now(quay: Path) -> None:
     path = quay / "chats" / f"{made['chat']}.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"world_info":"', b'"world_info":"Not '))
 
-    assert "The chat names another lorebook than the one it was made with." in run("--data", quay, "status", "Mine").out
+    assert (
+        "The chat uses a different lorebook from the one it was made with." in run("--data", quay, "status", "Mine").out
+    )
 
 
 # --- queue, log, undo ---------------------------------------------------------------------------------------------
@@ -406,7 +417,7 @@ def test_status_of_a_fork_that_has_another_lorebook_now(quay: Path) -> None:
 def test_queue_lists_what_is_to_be_done(busy: Path) -> None:
     words, document = run("--data", busy, "queue", "Ilse"), run("--data", busy, "queue", "Ilse", "--json")
 
-    assert words.out.startswith("4 operations to be done:\n")
+    assert words.out.startswith("4 operations to do:\n")
     assert 'in_progress  lorebook_entry_lookup (entity: "location-Tamber\'s Reach")' in words.out
     assert document.json["idle"] is False
     assert set(document.json) == {"chat", "lorebook", "idle", "operations", "operation"}

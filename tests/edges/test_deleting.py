@@ -29,10 +29,10 @@ def answer(monkeypatch: pytest.MonkeyPatch, *, yes: bool) -> None:
 def test_delete_as_json(quay: Path) -> None:
     deleted = run("--data", quay, "delete", "Mine", "--json").json
 
-    assert set(deleted) == {"chat", "book", "kept_because", "children", "operation"}
+    assert set(deleted) == {"chat", "book", "kept_because", "kept_facts", "children", "operation"}
     assert deleted["chat"] == "Maren Tolliver/Mine"
     assert deleted["book"].endswith("__CP_Mine")
-    assert (deleted["kept_because"], deleted["children"]) == ([], [])
+    assert (deleted["kept_because"], deleted["kept_facts"], deleted["children"]) == ([], [], [])
 
 
 def test_delete_tells_a_person_what_stayed_and_how_to_take_it_back(quay: Path) -> None:
@@ -42,7 +42,7 @@ def test_delete_tells_a_person_what_stayed_and_how_to_take_it_back(quay: Path) -
 
     assert ran.code == 0
     assert "✓ Moved to the trash: Maren Tolliver/Mine" in ran.out
-    assert '__CP_Mine" stays\n' in ran.out
+    assert '__CP_Mine" was kept\n' in ran.out
     assert "SillyTavern's settings.json cannot be read." in ran.out
     assert "forklore undo " in ran.out
 
@@ -67,7 +67,7 @@ def test_delete_of_a_parent_asks_on_a_terminal(quay: Path, monkeypatch: pytest.M
     ran = run("--data", quay, "delete", MAREN)
 
     assert ran.code == 0
-    assert "1 fork, whole without it" in ran.out
+    assert "1 fork, complete without it" in ran.out
     assert run("--data", quay, "show", "Mine", "--json").json["parent"] is None
 
 
@@ -83,10 +83,10 @@ def test_cleanup_lists_and_applies(quay: Path) -> None:
     document = run("--data", quay, "cleanup", "--json").json
     applied = run("--data", quay, "cleanup", "--apply")
 
-    assert "Lorebooks that nobody names\n" in listed.out
+    assert "Lorebooks that nothing uses\n" in listed.out
     assert "Nothing was changed." in listed.out
-    assert set(document) == {"books", "map_entries", "kept_because", "operation"}
-    assert [set(book) for book in document["books"]] == [{"name", "size", "age_days", "from"}]
+    assert set(document) == {"books", "map_entries", "kept_because", "kept_facts", "operation"}
+    assert [set(book) for book in document["books"]] == [{"name", "size", "age_days", "from", "origin"}]
     assert [entry["fork"] for entry in document["map_entries"]] == ["Mine"]
     assert document["operation"] is None
     assert "✓ Moved to the trash." in applied.out
@@ -98,7 +98,7 @@ def test_cleanup_tells_why_it_cannot_tell(quay: Path) -> None:
 
     ran = run("--data", quay, "cleanup")
 
-    assert "cannot be told\n  SillyTavern's settings.json cannot be read." in ran.out
+    assert "not certain that a lorebook is unused\n  SillyTavern's settings.json cannot be read." in ran.out
 
 
 def test_trash_and_restore(quay: Path) -> None:
@@ -111,7 +111,7 @@ def test_trash_and_restore(quay: Path) -> None:
 
     assert "2 files, " in listed.out
     assert all(set(item) == {"item", "path", "when", "size", "operation"} for item in items)
-    assert set(restored) == {"item", "path", "operation", "pending"}
+    assert set(restored) == {"item", "path", "operation", "pending", "pending_facts"}
     assert restored["path"] == "chats/Maren Tolliver/Mine.jsonl"
     assert run("--data", quay, "restore", "Mine", "--json").error["code"] == "ITEM_NOT_FOUND"
 
@@ -121,7 +121,7 @@ def test_restore_tells_a_person_what_came_along(quay: Path) -> None:
 
     ran = run("--data", quay, "restore", "Mine.jsonl")
 
-    assert "✓ Back from the trash: chats/Maren Tolliver/Mine.jsonl\n  with it  worlds/" in ran.out
+    assert "✓ Restored: chats/Maren Tolliver/Mine.jsonl\n  with it  worlds/" in ran.out
 
 
 def test_emptying_needs_an_age_and_a_yes(quay: Path, monkeypatch: pytest.MonkeyPatch) -> None:

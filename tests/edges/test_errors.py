@@ -8,6 +8,10 @@ import pytest
 from filelock import FileLock
 
 from forklore.app.forklore import Forklore
+from forklore.cli.words import error_lines
+from forklore.disk.lock import workspace_lock
+from forklore.errors import DiskFailed
+from forklore.model.fact import fact
 from forklore.testing import stories
 from tests.edges.running import Ran, run, snapshot
 
@@ -101,16 +105,26 @@ def test_every_kind_of_error_has_its_number() -> None:
 @pytest.mark.req(95)
 def test_a_busy_workspace_is_exit_6(tmp_path: Path) -> None:
     root = stories.write_workspace(tmp_path, story())
-    (root / ".forklore").mkdir()
-    with FileLock(root / ".forklore" / "lock"):
+    with workspace_lock(root, what="checkpoint"):
         document = run("--data", root, "checkpoint", "Chat", "--json")
         words = run("--data", root, "branch", "Chat")
 
     assert document.code == words.code == 6
     assert document.error["code"] == "CREATION_IN_PROGRESS"
     assert document.error["kind"] == "busy"
+    assert document.error["params"] == {"case": "checkpoint"}
     assert "Checkpoint creation already in progress. Please wait." in document.error["message"]
-    assert "Failed to create branch: Branch creation already in progress. Please wait." in words.err
+    assert "Failed to create branch: Checkpoint creation already in progress. Please wait." in words.err
+
+
+def test_a_workspace_that_another_program_holds_is_busy(tmp_path: Path) -> None:
+    root = stories.write_workspace(tmp_path, story())
+    (root / ".forklore").mkdir()
+    with FileLock(root / ".forklore" / "lock"):
+        ran = run("--data", root, "branch", "Chat")
+
+    assert ran.code == 6
+    assert "Failed to create branch: Another operation is already in progress. Please wait." in ran.err
 
 
 def test_a_fork_that_has_gone_on_is_not_undone(tmp_path: Path) -> None:
@@ -131,7 +145,25 @@ def test_an_ambiguous_chat_lists_the_candidates(tmp_path: Path) -> None:
 
     ran = run("--data", root, "show", "Mira")
 
-    assert ran.err == "'Mira' fits 2 chats:\n  Mira/One\n  Mira/Two\n→ Give more of the name, or the whole address.\n"
+    assert ran.err == "“Mira” fits 2 chats:\n  Mira/One\n  Mira/Two\n→ Give more of the name, or the whole address.\n"
+
+
+def test_a_file_name_given_as_a_chat_gets_a_hint(tmp_path: Path) -> None:
+    root = stories.write_workspace(tmp_path, story())
+
+    for name in ("Chat.jsonl", "chats/Mira/Chat.jsonl"):
+        words, document = run("--data", root, "show", name), run("--data", root, "show", name, "--json")
+        assert document.error["params"] == {"case": "file", "chat": name}
+        assert words.err == f"There is no chat “{name}”.\n→ Give the chat's name without .jsonl, or as folder/name.\n"
+
+
+@pytest.mark.parametrize("making", ["checkpoint", "branch"])
+def test_what_failed_is_said_once(making: str) -> None:
+    failed = DiskFailed("applying", failed=fact("failed", kind=making), reason="No space left on device")
+
+    said, *_ = error_lines(failed, making=making)
+
+    assert said.count("Failed to create") == 1
 
 
 # --- what should not happen ---------------------------------------------------------------------------------------
@@ -155,7 +187,7 @@ def test_a_bug_shows_a_traceback_and_asks_for_a_report(tmp_path: Path, monkeypat
     assert ran.code == 1
     assert ran.out == ""
     assert ran.err.startswith("Traceback")
-    assert "This is a bug in Forklore. Please report it" in ran.err
+    assert "\nThis is a bug in Forklore (KeyError: 'surprise').\n→ Please report it" in ran.err
 
 
 def test_a_bug_lets_no_name_write_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,6 +208,7 @@ def test_a_bug_is_one_document_too(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     assert ran.code == 1
     assert ran.error["code"] == "BUG"
+    assert ran.error["params"] == {"error": "KeyError", "reason": "'surprise'"}
     assert "surprise" in ran.error["message"]
 
 
@@ -187,8 +220,9 @@ def test_a_file_that_cannot_be_read_is_no_bug(tmp_path: Path, monkeypatch: pytes
     document = run_failing(monkeypatch, tmp_path, error, "--json")
 
     assert words.code == document.code == 5
-    assert words.err.startswith(f"The file '/x/y' cannot be used ({error.strerror}).\n→ ")
+    assert words.err.startswith(f"“/x/y” cannot be used ({error.strerror}).\n→ ")
     assert document.error["code"] == "FILE_UNREADABLE"
+    assert document.error["params"] == {"file": "/x/y", "reason": error.strerror}
 
 
 def test_an_interrupt_is_exit_130_without_a_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,4 +239,4 @@ def test_a_name_that_is_no_option_is_not_taken_for_one(tmp_path: Path) -> None:
     ran = run("--data", stories.write_workspace(tmp_path, story()), "show", "--", "--json")
 
     assert ran.code == 4
-    assert ran.err.startswith("There is no chat '--json'.")
+    assert ran.err.startswith("There is no chat “--json”.")

@@ -44,7 +44,7 @@ def test_isolate_says_what_was_done_and_how_to_take_it_back(legacy: Path) -> Non
     assert "running recap version 3, 4, 5" in done.out
     assert "forklore undo " in done.out
     again = run("isolate", "The key", "--data", legacy)
-    assert (again.code, again.out) == (0, f"✓ {KEY} is isolated already. Nothing was changed.\n")
+    assert (again.code, again.out) == (0, f"✓ {KEY} is already isolated. Nothing was changed.\n")
     assert run("isolate", "The key", "--data", legacy, "--dry-run").out == "There is nothing to do.\n"
 
 
@@ -65,7 +65,7 @@ def test_a_dry_run_of_isolate_says_what_the_lorebook_would_hold(legacy: Path) ->
 
     (same,) = (fork for fork in everyone if fork["chat"] == KEY)
     assert planned == same
-    assert words.out.startswith(f"This would be done, and was not:\n\n✓ Isolate: {KEY}\n")
+    assert words.out.startswith(f"This is what would be done. Nothing was changed.\n\n✓ Isolate: {KEY}\n")
     assert f'"{planned["lorebook"]}", {planned["entries"]} entries\n' in words.out
     assert "character-Pim, location-Tide Market" in words.out
     assert "running recap version 3, 4, 5" in words.out
@@ -76,7 +76,7 @@ def test_isolate_share(legacy: Path) -> None:
     planned = run("isolate", "The key", "--share", "--dry-run", "--data", legacy)
     assert "create  .forklore/settings.json" in planned.out
     done = run("isolate", "The key", "--share", "--data", legacy)
-    assert f'The lorebook "{BOOK}" is shared on purpose.' in done.out
+    assert f'The lorebook "{BOOK}" is declared shared.' in done.out
     assert "Nothing was changed." in run("isolate", "The key", "--share", "--data", legacy).out
 
     refused = run("isolate", "The key", "--data", legacy, "--json")
@@ -106,7 +106,7 @@ def test_contamination_tells_whose_memories_are_in_the_book(legacy: Path) -> Non
     shown = run("contamination", "The key", "--data", legacy)
 
     assert shown.code == 0
-    assert shown.out.startswith(f'"{BOOK}" is named by 3 timelines:\n')
+    assert shown.out.startswith(f'"{BOOK}" is used by 3 timelines:\n')
     assert "character-Pim UID 27\n  certain   Maren Tolliver - " in shown.out
     assert "  goes to   Maren Tolliver - 2025-11-02@19h14m08s, Branch #42 - 2025-11-02@21h05m23s\n" in shown.out
     assert snapshot(legacy) == before
@@ -118,10 +118,11 @@ def test_contamination_as_json(legacy: Path) -> None:
     assert (shown["story"], shown["book"], len(shown["timelines"])) == (MAREN, BOOK, 3)
     tower = next(entry for entry in shown["entries"] if entry["comment"] == "location-Light-Tower")
     because = "the scene that ends at message 53 made it or merged into it"
+    reason = {"code": "wrote", "params": {"case": "scene", "message": 53}}
     assert tower == {
         "uid": 31,
         "comment": "location-Light-Tower",
-        "produced_by": [{"chat": MAREN, "confidence": "certain", "because": because}],
+        "produced_by": [{"chat": MAREN, "confidence": "certain", "because": because, "reason": reason}],
         "goes_to": [MAREN],
     }
 
@@ -141,7 +142,7 @@ def test_isolate_a_copy_of_a_main_chat(legacy: Path) -> None:
 
 def test_isolating_all_says_what_was_done_for_each(legacy: Path) -> None:
     planned = run("isolate", "--all", "--dry-run", "--data", legacy)
-    assert planned.out.startswith("This would be done, and was not:\n")
+    assert planned.out.startswith("This is what would be done. Nothing was changed.\n")
     assert planned.out.count("create ") == 2
 
     done = run("isolate", KEY, "--all", "--data", legacy)
@@ -161,8 +162,8 @@ def test_isolating_all_says_why_not_for_those_that_are_refused(legacy: Path) -> 
     assert refused.out.count("✗ Not isolated: ") == 2
     assert "LOREBOOK_UNREADABLE" in refused.out
     assert "0 forks isolated, 2 refused." in refused.out
-    assert "Cannot Create a lorebook of its own\n" in run("isolate", KEY, "--data", legacy).err
-    assert "Failed to create a lorebook of its own: " in run("isolate", "Nobody", "--data", legacy).err
+    assert "\nCannot Isolate This Timeline\n" in run("isolate", KEY, "--data", legacy).err
+    assert run("isolate", "Nobody", "--data", legacy).err.startswith("Failed to isolate the timeline: There is no chat")
 
 
 def test_isolate_without_a_chat_says_what_is_missing(legacy: Path) -> None:

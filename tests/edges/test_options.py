@@ -85,7 +85,7 @@ def test_a_folder_that_was_searched_for_is_shown(tmp_path: Path) -> None:
     ran = run_process("stories", cwd=tmp_path, env={"HOME": str(tmp_path)})
 
     assert "Mira/Chat" in ran.out
-    assert ran.err.rstrip() == f"Found {(tmp_path / 'data' / 'default-user').resolve()} (another one: --data DIR)"
+    assert ran.err.rstrip() == f"Using {(tmp_path / 'data' / 'default-user').resolve()} (to use another: --data DIR)"
 
 
 # --- waiting ------------------------------------------------------------------------------------------------------

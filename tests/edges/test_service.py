@@ -77,7 +77,7 @@ def test_a_service_that_does_not_run_says_why(tmp_path: Path) -> None:
 
     assert ran.code == 3
     lines = ran.out.splitlines()
-    assert lines[0] == "The service is installed and does not run."
+    assert lines[0] == "The service is installed but not running."
     assert "  2026-11-17 The end" in lines
     for code in ("SERVICE_PROGRAM_GONE", "SERVICE_FOLDER_GONE", "SERVICE_FILE_GONE", "SERVICE_STOPPED"):
         assert code in ran.out

@@ -35,7 +35,7 @@ def test_every_option_writes_what_it_says(root: Path) -> None:
 
     assert shown.code == 0
     assert "Requirements that differ from the policy\n  NO_SCENE_BREAK  warn\n" in shown.out
-    assert f"Lorebooks that are shared on purpose\n  {BOOK}\n" in shown.out
+    assert f"Lorebooks shared on purpose\n  {BOOK}\n" in shown.out
     assert json.loads((root / ".forklore/settings.json").read_bytes()) == {
         "format": 1,
         "policy": "strict",

@@ -8,10 +8,12 @@ import pytest
 
 from forklore.cli import terminal
 from forklore.cli.progress import Steps
+from forklore.model.fact import fact
 from forklore.testing import stories
 from tests.edges.running import run
 from tests.needed import posix_only
 
+VALIDATING = fact("step", case="validate")
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe\r\x00"
 
 
@@ -187,10 +189,10 @@ def test_what_is_tried_again_is_told_once(monkeypatch: pytest.MonkeyPatch, clock
     steps = Steps(clock=clock)
 
     for _ in range(3):
-        steps.step(1, "Validating requirements...")
-        steps.note("Operation queue is not empty", good=False)
-    steps.step(1, "Validating requirements...")
-    steps.note("Operation queue is empty", good=True)
+        steps.step(1, VALIDATING)
+        steps.note(fact("queue_is_not_empty"), good=False)
+    steps.step(1, VALIDATING)
+    steps.note(fact("queue_is_empty"), good=True)
 
     assert stream.getvalue() == (
         "[1/4] Validating requirements...\n  ✗ Operation queue is not empty\n  ✓ Operation queue is empty\n"
@@ -201,8 +203,8 @@ def test_progress_that_is_to_be_quiet_says_nothing(monkeypatch: pytest.MonkeyPat
     stream = hear(monkeypatch, terminal=True)
     steps = Steps(quiet=True, clock=clock)
 
-    steps.step(1, "Validating requirements...")
-    steps.note("Fine", good=True)
+    steps.step(1, VALIDATING)
+    steps.note(fact("queue_is_empty"), good=True)
     clock.now = 5.0
     steps.advance(1, 2)
     steps.close()
@@ -220,6 +222,6 @@ def test_work_goes_on_when_nobody_can_hear_it(monkeypatch: pytest.MonkeyPatch) -
 
     for stream in (Gone(terminal=True), None):
         monkeypatch.setattr(sys, "stderr", stream)
-        Steps().step(1, "Validating requirements...")
+        Steps().step(1, VALIDATING)
 
     assert tried

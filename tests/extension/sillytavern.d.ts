@@ -25,6 +25,10 @@ declare module '*/group-chats.js' {
     export function editGroup(id: string, immediately: boolean, reload: boolean): Promise<void>;
 }
 
+declare module '*/popup.js' {
+    export const fixToastrForDialogs: undefined | (() => void);
+}
+
 declare module '*/user.js' {
     export const getCurrentUserHandle: undefined | (() => string);
 }

@@ -33,12 +33,3 @@ def test_texts_of_a_story_are_never_taken_for_markup() -> None:
         code = path.read_text("utf-8")
         for word in ("innerHTML =", "innerHTML=", "outerHTML =", "insertAdjacentHTML", ".html(", "document.write"):
             assert word not in code, path.name
-
-
-def test_both_languages_know_every_text() -> None:
-    code = (SOURCE / "strings.js").read_text("utf-8")
-    english, _, chinese = code.partition("const ZH = {")
-    known = {line.split(":")[0].strip() for line in english.splitlines() if line.startswith("    ") and ":" in line}
-    translated = {line.split(":")[0].strip() for line in chinese.partition("};")[0].splitlines() if ":" in line}
-    assert known - translated <= {"away_title"}
-    assert translated <= known

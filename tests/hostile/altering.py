@@ -30,6 +30,7 @@ LINK_PLACES = (
     ".forklore/trash",
     ".forklore/operations",
     ".forklore/lock",
+    ".forklore/holder",
     ".forklore/settings.json",
     ".forklore/access.json",
     "worlds",

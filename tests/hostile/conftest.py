@@ -11,7 +11,7 @@ import pytest
 
 from tests.edges.running import Ran, run
 from tests.hostile.crafting import SECRET, Template, Templates, World, make_templates, world
-from tests.hostile.trees import Folder, Link, Node, Seen, Tree, differences, look, read_tree, write_tree
+from tests.hostile.trees import LOCKS, Folder, Link, Node, Seen, Tree, differences, look, read_tree, write_tree
 
 
 @dataclass
@@ -75,8 +75,8 @@ class Hostile:
     def assert_unchanged(self) -> None:
         """Every file of the workspace is as it was; a lock may have been taken and folders of ours may be there."""
         now = self.tree()
-        files = {path: node for path, node in now.items() if node != Folder() and path != ".forklore/lock"}
-        before = {path: node for path, node in self.laid.items() if node != Folder() and path != ".forklore/lock"}
+        files = {path: node for path, node in now.items() if node != Folder() and path not in LOCKS}
+        before = {path: node for path, node in self.laid.items() if node != Folder() and path not in LOCKS}
         assert files == before
 
     def assert_nothing_leaked(self, *told: Ran) -> None:

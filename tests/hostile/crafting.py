@@ -234,7 +234,9 @@ def _keep_little_of_the_extension(folder: Path) -> None:
     """Keep three of its files, so that a case is quick."""
     kept = ("index.js", "manifest.json", "pairing.json", "installed.json")
     for path in folder.iterdir():
-        if path.name not in kept:
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name not in kept:
             path.unlink()
     listed = json.loads((folder / "installed.json").read_bytes())
     (folder / "installed.json").write_bytes(write_json(listed | {"files": ["index.js", "manifest.json"]}))

@@ -42,6 +42,7 @@ INSIDE = (
     "groups/17.json",
     ".forklore",
     ".forklore/lock",
+    ".forklore/holder",
     ".forklore/operations",
     ".forklore/staging",
     ".forklore/settings.json",

@@ -32,7 +32,7 @@ from tests.hostile.crafting import (
     write_json,
 )
 from tests.hostile.fuzzing import alarm
-from tests.hostile.trees import HAS_LINKS, Folder, Link, Node, Pipe, Tree
+from tests.hostile.trees import HAS_LINKS, LOCKS, Folder, Link, Node, Pipe, Tree
 from tests.service.serving import Rest
 
 pytestmark = pytest.mark.skipif(not HAS_LINKS, reason="this system has no symbolic links")
@@ -220,7 +220,7 @@ def test_a_foreign_operation_is_discarded_on_request(hostile: Hostile, act: str)
 
     assert ran.code == 0, ran.out
     history, now = hostile.templates.history.tree, hostile.tree()
-    ours = (".forklore/staging", ".forklore/lock", ".forklore/trash", ".forklore/operations")
+    ours = (".forklore/staging", ".forklore/lock", ".forklore/holder", ".forklore/trash", ".forklore/operations")
     for path in {*history, *now}:
         if not path.startswith(ours):
             assert now.get(path) == history.get(path), path
@@ -288,7 +288,7 @@ def test_a_journal_that_leads_out_is_discarded_inside_or_not_at_all(hostile: Hos
         changed = {
             path for path in {*hostile.laid, *hostile.tree()} if hostile.laid.get(path) != hostile.tree().get(path)
         }
-        assert all(template.operation in path or path == ".forklore/lock" for path in changed)
+        assert all(template.operation in path or path in LOCKS for path in changed)
         hostile.assert_nothing_leaked(ran)
     else:
         hostile.assert_refused(ran, "PATH_OUTSIDE")
@@ -423,6 +423,7 @@ OUR_PLACES = {
     ".forklore/trash": "Trash",
     ".forklore/operations": "Operations",
     ".forklore/lock": "diary.txt",
+    ".forklore/holder": "diary.txt",
     ".forklore/settings.json": "diary.json",
     "extensions": "Documents",
     "extensions/forklore": "Addons",
@@ -1094,6 +1095,7 @@ PIPES = (
     "characters/Mira.png",
     ".forklore/settings.json",
     ".forklore/lock",
+    ".forklore/holder",
     ".forklore/access.json",
     "extensions/forklore/installed.json",
     "extensions/forklore/pairing.json",

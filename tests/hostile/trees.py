@@ -36,6 +36,8 @@ Seen = dict[str, tuple[object, ...]]
 
 _MOST = 1 << 24
 
+LOCKS = (".forklore/lock", ".forklore/holder")
+"""What comes and goes with a lock."""
 HAS_LINKS = hasattr(os, "symlink") and os.name == "posix"
 
 

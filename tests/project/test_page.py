@@ -4,56 +4,50 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import forklore
-from forklore.app.progress import Silent
+from forklore import texts
 from forklore.checks.requirements import REQUIREMENTS
 from forklore.printable import printable
+from forklore.texts.template import gaps, parse
 from tests.needed import missing
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "src" / "forklore" / "web" / "page"
 SCRIPTS = sorted(PAGE.rglob("*.js"))
 SOURCE = "\n".join(path.read_text("utf-8") for path in SCRIPTS)
-LANGUAGES = sorted(path.stem for path in (PAGE / "lang").glob("*.json"))
 FINDINGS = (ROOT / "docs" / "reference" / "findings.md").read_text("utf-8")
+ELSEWHERE = ("error", "fact", "finding", "more", "st", "cli")
+"""Words that the command line or the extension ask for, or that a code asks for."""
 
 
-def words(language: str) -> dict[str, str]:
-    def once(pairs: list[tuple[str, str]]) -> dict[str, str]:
-        assert len({key for key, _ in pairs}) == len(pairs)
-        return dict(pairs)
-
-    text = (PAGE / "lang" / f"{language}.json").read_text("utf-8")
-    told: dict[str, str] = json.loads(text, object_pairs_hook=once)
-    return told
+def own_words() -> set[str]:
+    """The keys of the page's own words."""
+    return {key for key in texts.catalogue("en") if key.split(".")[0] not in ELSEWHERE}
 
 
-def slots(text: str) -> list[str]:
-    return sorted(re.findall(r"\{\w+\}", text))
-
-
-def test_every_language_has_the_same_words_with_the_same_placeholders() -> None:
-    english = words("en")
-
-    assert LANGUAGES == ["en", "zh"]
-    for language in LANGUAGES:
-        theirs = words(language)
+def test_every_language_has_the_same_words_with_the_same_gaps() -> None:
+    english = texts.catalogue("en")
+    for language in texts.LANGUAGES:
+        theirs = texts.catalogue(language)
         assert set(theirs) == set(english)
-        assert {key for key in english if slots(theirs[key]) != slots(english[key])} == set()
+        assert {key for key in own_words() if gaps(parse(theirs[key])) != gaps(parse(english[key]))} == set()
         assert {key for key, text in theirs.items() if not text.strip()} == set()
 
 
-def test_every_word_that_a_script_asks_for_exists() -> None:
-    english = words("en")
-    asked = set(re.findall(r'\bt\(\s*"([^"]+)"', SOURCE))
-    counted = {f"{key}.{form}" for key in re.findall(r'\bmany\(\s*"([^"]+)"', SOURCE) for form in ("one", "other")}
+def test_no_word_is_written_twice() -> None:
+    for path in texts.FOLDER.rglob("*.json"):
+        keys = [key for key, _ in json.loads(path.read_text("utf-8"), object_pairs_hook=list)]
+        assert len(set(keys)) == len(keys), path.name
 
-    assert (asked | counted) - set(english) == set()
+
+def test_every_word_that_a_script_asks_for_exists() -> None:
+    asked = set(re.findall(r'\bt\(\s*"([^"]+)"', SOURCE))
+
+    assert len(asked) > 100
+    assert asked - set(texts.catalogue("en")) == set()
 
 
 def test_every_word_is_asked_for() -> None:
@@ -63,19 +57,12 @@ def test_every_word_is_asked_for() -> None:
         for template in re.findall(r"`([^`\n]+)`", SOURCE)
         if re.match(r"[a-z_]+\.|\$\{word\}\.", template)
     ]
-    unasked = {
-        key
-        for key in words("en")
-        if re.sub(r"\.(one|other)$", "", key) not in asked
-        and key not in asked
-        and not any(pattern.fullmatch(key) for pattern in patterns)
-    }
 
-    assert unasked == set()
+    assert {key for key in own_words() - asked if not any(pattern.fullmatch(key) for pattern in patterns)} == set()
 
 
 def test_every_code_and_repair_has_words() -> None:
-    english = words("en")
+    english = texts.catalogue("en")
     codes = set(re.findall(r"^\| `([A-Z_]+)` ", FINDINGS, re.MULTILINE)) | {row.code for row in REQUIREMENTS}
     repairs = set(re.findall(r"^\| `([a-z-]+)` ", FINDINGS, re.MULTILINE))
 
@@ -83,62 +70,14 @@ def test_every_code_and_repair_has_words() -> None:
     assert {repair for repair in repairs if f"repair.{repair}" not in english} == set()
 
 
-class Heard(Silent):
-    """Notes what is told while something is made."""
+def test_what_to_do_on_the_page_is_said_where_it_is_another_thing_elsewhere() -> None:
+    """Nobody at the page can type an option of a command."""
+    english = texts.catalogue("en")
+    parts = (key.removesuffix(".action") for key in english if key.endswith(".action"))
+    options = {part for part in parts if re.search(r"(?<![\w`-])--[a-z]", english[f"{part}.action"])}
+    shown = {part for part in options if part.startswith("finding.") and not part.startswith("finding.SERVICE_")}
 
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-
-    def note(self, text: str, *, good: bool | None = None) -> None:
-        del good
-        self.notes.append(text)
-
-
-def said_on_samples(sample: Callable[[str], Path]) -> set[str]:
-    """What the service says to somebody who looks at the samples and makes a checkpoint."""
-    legacy = forklore.open(sample("hollow_quay_legacy_shared"))
-    findings = [each.finding for each in legacy.doctor().findings]
-    because = {
-        producer.because for entry in legacy.contamination("Branch #42").entries for producer in entry.produced_by
-    }
-    heard = Heard()
-    clean = forklore.open(sample("hollow_quay_clean"), progress=heard)
-    made = [clean.checkpoint("19h14m08s", at=at, name=f"At {at}") for at in (42, 44)]
-    findings += [finding for each in made for finding in each.warnings]
-    busy = forklore.open(sample("salvage_rights_queue_busy")).check("Ilse")
-    facts = clean.verify(made[0].chat).facts.values()
-    told = {each.message for each in (*findings, *busy.errors)} | {each.details for each in findings}
-    return {text for text in (*told, *because, *heard.notes, *facts) if text}
-
-
-def phrase_book() -> list[re.Pattern[str]]:
-    """The templates of the phrase book, as the page reads them."""
-    templates = [text for key, text in words("en").items() if key.startswith("said.")]
-    return [re.compile(re.sub(r"\\\{(\w+)\\\}", r"(.+?)", re.escape(text)), re.DOTALL) for text in templates]
-
-
-def is_translated(text: str, phrases: list[re.Pattern[str]]) -> bool:
-    if any(phrase.fullmatch(text) for phrase in phrases):
-        return True
-    starts = (re.match(phrase.pattern + " +", text, re.DOTALL) for phrase in phrases)
-    return any(start and is_translated(text[start.end() :], phrases) for start in starts)
-
-
-def test_what_the_service_says_most_often_is_in_the_phrase_book(sample: Callable[[str], Path]) -> None:
-    phrases = phrase_book()
-    said = said_on_samples(sample)
-
-    assert len(said) > 20
-    assert {text for text in said if not is_translated(text, phrases)} == set()
-
-
-def test_no_sentence_of_the_phrase_book_is_hidden_by_another() -> None:
-    templates = {key: text for key, text in words("en").items() if key.startswith("said.")}
-    book = list(templates)
-    for key, text in templates.items():
-        example = re.sub(r"\{(\w+)\}", "x", text)
-        fits = [book[number] for number, phrase in enumerate(phrase_book()) if phrase.fullmatch(example)]
-        assert fits[0] == key, f"{key} is read as {fits[0]}"
+    assert {part for part in shown if f"{part}.page" not in english} == set()
 
 
 @pytest.mark.parametrize(
@@ -168,8 +107,10 @@ def test_styles_name_nothing_from_elsewhere() -> None:
 
 def test_every_module_that_is_imported_is_there() -> None:
     for path in SCRIPTS:
-        for name in re.findall(r'from "(\.[^"]+)"', path.read_text("utf-8")):
-            assert (path.parent / name).resolve().is_file(), f"{path.name} imports {name}"
+        for name in re.findall(r'from "([./][^"]+)"', path.read_text("utf-8")):
+            of_texts = name.removeprefix("/texts/")
+            there = path.parent / name if of_texts == name else texts.FOLDER / of_texts
+            assert there.resolve().is_file(), f"{path.name} imports {name}"
 
 
 @pytest.mark.slow

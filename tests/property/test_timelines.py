@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 import forklore
 from forklore.app.check import ForkBlocked
 from forklore.app.fork import ForkMade
-from forklore.disk.transaction.publishing import NameTaken
+from forklore.errors import NameTaken
 from forklore.planning.undo import UndoRefused
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat, recap_story

@@ -25,6 +25,7 @@ from forklore.web.application import application
 from forklore.web.doors import House
 from forklore.web.service import Service
 from tests.edges.running import command_line
+from tests.service.shapes import misfits_of_answer
 
 ADDRESS = "http://127.0.0.1:7788"
 
@@ -54,8 +55,12 @@ class Rest:
         return self.ask("POST", path, json=body)
 
     def ask(self, method: str, path: str, **request: Any) -> httpx.Response:
-        """Send any request."""
-        return self._runner.run(self._client.request(method, f"/api{path}", **request))
+        """Send any request; whatever is answered has the shape that is told of it."""
+        answer = self._runner.run(self._client.request(method, f"/api{path}", **request))
+        if "json" in answer.headers.get("content-type", "") and answer.content:
+            is_problem = answer.headers["content-type"] == "application/problem+json"
+            assert not misfits_of_answer(method, path, answer.json(), is_problem=is_problem)
+        return answer
 
     def close(self) -> None:
         """End it."""

@@ -123,7 +123,7 @@ def test_the_script_of_termux_starts_it_when_the_phone_starts(house: Callable[[s
     wait_for(lambda: find_running(there.state, there.wanted.port) is None)
     found = there.autostart.status()
     assert [finding.code for finding in found.findings] == ["SERVICE_STOPPED"]
-    assert "Serving" in found.findings[0].lines[-1]
+    assert "Serving" in found.findings[0].params["log"][-1]
     with pytest.raises(ServiceNotRunning):
         there.autostart.open(now=time.time())
 

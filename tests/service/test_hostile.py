@@ -77,7 +77,7 @@ def never_reading(service: Served) -> socket.socket:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.settimeout(60)
     connection.connect((host, port))
-    connection.sendall(f"GET /page/lang/en.json HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode() * PIPELINED)
+    connection.sendall(f"GET /texts/en.json HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode() * PIPELINED)
     return connection
 
 

@@ -91,10 +91,15 @@ def test_the_four_steps_and_the_operation_are_told(running: Served) -> None:
     with running.client() as client, listening(client) as heard:
         made = client.post("/api/checkpoint", json={"chat": MAREN}, headers={"x-forklore-job": "job-12345"}).json()
 
-        for step in (1, 2, 3, 4):
-            heard.wait_for("progress", job="job-12345", step=step)
         told = heard.wait_for("operation", id=made["operation"])
         assert (told["kind"], told["chat"]) == ("checkpoint", made["chat"])
+        work = [data for name, data in heard.events if name == "progress" and data["job"] == "job-12345"]
+        steps = [data["step"] for data in work if "step" in data]
+        assert [step["number"] for step in steps] == [1, 2, 3, 4]
+        assert all(set(step) == {"number", "code", "params", "text"} and step["text"] for step in steps)
+        notes = [data["note"] for data in work if "note" in data]
+        assert notes
+        assert all(set(note) == {"code", "params", "text", "good"} and note["text"] for note in notes)
 
 
 def test_a_change_on_the_disk_and_its_findings_are_told(running: Served) -> None:
@@ -344,7 +349,9 @@ def test_a_port_that_is_taken_is_told(running: Served) -> None:
     port = running.address.rpartition(":")[2]
     ran = run_process("--data", running.folder, "--json", "serve", "--port", port)
     assert (ran.code, ran.error["code"]) == (5, "PORT_TAKEN")
-    assert ran.error["message"] == f"The service cannot listen on 127.0.0.1 port {port}: {os.strerror(EADDRINUSE)}."
+    reason = os.strerror(EADDRINUSE)
+    assert ran.error["params"] == {"host": "127.0.0.1", "port": int(port), "reason": reason}
+    assert ran.error["message"] == f"Forklore cannot listen on 127.0.0.1 port {port}: {reason}."
 
 
 def test_each_user_has_a_link_of_his_own_that_opens_his_stories_alone(tmp_path: Path) -> None:

@@ -107,11 +107,8 @@ def compared(rest: Rest, arguments: list[str], path: str, parts: dict[str, Any],
         assert answer.headers["content-type"] == "application/problem+json"
         kinds = {kind.value: int(status) for kind, status in STATUS.items()}
         assert answer.status_code == told["status"] == kinds[told["kind"]]
-        told = {
-            "error": {"message": told["detail"], **{key: told[key] for key in ("code", "kind", "action", "findings")}}
-        }
-        if told["error"]["code"] in ("BAD_REQUEST", "CONFIRMATION_NEEDED"):
-            told["error"]["action"] = ran.json["error"]["action"]  # one speaks of options, the other of fields
+        keys = ("code", "params", "kind", "action", "findings")
+        told = {"error": {"message": told["detail"], **{key: told[key] for key in keys}}}
     else:
         assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     assert _anonymous(told, rest.root) == _anonymous(ran.json, other)
@@ -167,6 +164,21 @@ def test_every_command_and_every_method_has_a_route(rest: Callable[[str], Rest])
     }  # fmt: skip
     methods = {name for name in vars(Forklore) if not name.startswith("_")} - {"recover", "listening", "extension"}
     assert {other_names.get(name, name) for name in methods} <= routes
+
+
+def test_what_does_not_fit_into_a_request_is_told_field_by_field(rest: Callable[[str], Rest]) -> None:
+    service = rest(CLEAN)
+
+    wrong = service.get("/check", chat=MAREN, at="x").json()
+    missing = service.get("/check").json()
+
+    assert (wrong["status"], wrong["code"], wrong["params"]["case"]) == (422, "BAD_REQUEST", "misfit")
+    assert [field["field"] for field in wrong["params"]["fields"]] == ["at"]
+    assert wrong["detail"].startswith("Something in the request is wrong: at: ")
+    assert (missing["code"], missing["params"]["case"]) == ("BAD_REQUEST", "refused")
+    assert "'chat'" in missing["detail"]
+    assert wrong["action"] == missing["action"] == "Correct the request and try again."
+    assert service.ask("DELETE", "/check").json()["code"] == "METHOD_NOT_ALLOWED"
 
 
 def test_a_life_of_a_fork_through_the_service(rest: Callable[[str], Rest]) -> None:

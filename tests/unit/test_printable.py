@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forklore.errors import BadRequest
+from forklore.disk.workspace import ChatAmbiguous
 from forklore.log.records import OneLine, traceback_lines
 from forklore.model.finding import Finding, Severity
 from forklore.printable import printable, shell_word
@@ -38,18 +38,18 @@ def test_what_is_printable_is_one_line_stays_as_it_is_and_can_be_encoded(text: s
 
 
 def test_the_message_of_an_error_is_one_line_and_each_choice_another() -> None:
-    error = BadRequest(f"There is no {NAME}.", action=f"Rename {NAME}.", choices=[NAME] * 22)
+    error = ChatAmbiguous(text=NAME, count=22, choices=[NAME] * 22)
 
-    assert error.lines == (f"There is no {SHOWN}.", *[f"  {SHOWN}"] * 20, "  … and 2 more")
+    assert SHOWN in error.lines[0]
+    assert error.lines[1:] == (*[f"  {SHOWN}"] * 20, "  … and 2 more")
     assert error.message == str(error) == "\n".join(error.lines)
-    assert error.action == f"Rename {SHOWN}."
 
 
 def test_each_text_of_a_finding_is_one_line() -> None:
-    finding = Finding("CODE", Severity.ERROR, NAME, NAME, NAME, listed=(NAME, NAME))
+    finding = Finding("LOREBOOK_MISMATCH", Severity.ERROR, {"expected": NAME, "current": NAME})
 
-    assert (finding.message, finding.action, finding.details) == (SHOWN, SHOWN, SHOWN)
-    assert finding.to_json()["details"] == f"{SHOWN}\n{SHOWN}\n{SHOWN}"
+    assert finding.details == f"Expected: “{SHOWN}”, current: “{SHOWN}”."
+    assert finding.to_json()["params"] == {"expected": NAME, "current": NAME}
 
 
 # --- the log ------------------------------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ def _write(state: State, path: Path, value: dict[str, Any]) -> None:
     try:
         state.write(path, value)
     except OSError as error:
-        raise refusal_of(error)(f"The pairing cannot be stored ({error.strerror or error}).") from error
+        raise refusal_of(error)("pairing", reason=error.strerror or str(error)) from error
 
 
 # --- the code -----------------------------------------------------------------------------------------------------

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 from forklore.app.context import Context
 from forklore.disk.files import OpenFile
@@ -14,20 +12,7 @@ from forklore.disk.transaction.staging import prepare_edit
 from forklore.disk.workspace import Workspace
 from forklore.errors import ForkloreError
 from forklore.formats.json_text import NotJson
-from forklore.model.finding import Report
 from forklore.model.plan import EditFile, Plan
-
-
-@dataclass(frozen=True, slots=True)
-class DryRun:
-    """A plan that was made and not applied."""
-
-    plan: Plan
-    report: Report
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as ``--dry-run`` shows it."""
-        return self.plan.to_json()
 
 
 def would_change(plan: Plan, workspace: Workspace) -> bool:
@@ -43,7 +28,7 @@ def _edits(change: EditFile, workspace: Workspace) -> bool:
         return False
 
 
-def apply_alone(make_plan: Callable[[], Plan], context: Context, *, what: str = "operation") -> Applied:
+def apply_alone(make_plan: Callable[[], Plan], context: Context, *, what: str) -> Applied:
     """Plan, then apply while nobody else changes the workspace; what others did in between is planned on anew.
 
     What makes no sense is refused by *make_plan* before anything is locked.

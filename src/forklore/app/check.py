@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from forklore.app.applying import DryRun
 from forklore.app.context import Context
+from forklore.app.dry_run import DryRun
 from forklore.channels.cut import ForkPoint
 from forklore.checks.requirements import ForkAttempt, check
 from forklore.checks.settings import Settings
 from forklore.disk.gather import OpenTimeline, open_timeline, with_surroundings
-from forklore.disk.transaction.publishing import NameTaken
 from forklore.disk.workspace import ChatUnreadable, Workspace
-from forklore.errors import BadRequest, ForkloreError, Kind, LinkOutside
+from forklore.errors import BadRequest, ForkloreError, Kind, LinkOutside, NameTaken
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_text import NotJson
 from forklore.formats.record import own_identity
 from forklore.gathered.timeline import TimelineState
 from forklore.model import names
 from forklore.model.address import ChatAddress
+from forklore.model.fact import Fact
 from forklore.model.finding import Report
 from forklore.model.names import comparable
 from forklore.model.plan import Plan
@@ -32,9 +32,6 @@ class NameInvalid(BadRequest):
     """A name that cannot be a file's name."""
 
     code = "NAME_INVALID"
-    action = (
-        "Choose another name: no reserved words of Windows, at most 235 bytes, not only dots or signs, no ._ first."
-    )
 
 
 class GroupMissing(ForkloreError):
@@ -42,7 +39,6 @@ class GroupMissing(ForkloreError):
 
     code = "GROUP_MISSING"
     kind = Kind.NOT_FOUND
-    action = "Open the chat's group in SillyTavern once, so that the group lists the chat."
 
 
 class ForkBlocked(ForkloreError):
@@ -52,14 +48,17 @@ class ForkBlocked(ForkloreError):
 
     def __init__(self, report: Report, kind: str) -> None:
         """Speak for every blocking finding of *report*."""
-        only = report.errors[0] if len(report.errors) == 1 else None
-        message = only.message if only else f"Cannot create {kind}: {len(report.errors)} requirements are not met."
-        action = only.action if only else "Do what each of them says, then try again."
-        super().__init__(message, action=action, findings=(*report.errors, *report.warnings))
+        self._only = only = report.errors[0] if len(report.errors) == 1 else None
         self.code = only.code if only else "FORK_BLOCKED"  # type: ignore[misc]  # the only error whose code varies
+        params = only.params if only else {"kind": kind, "count": len(report.errors)}
+        super().__init__(findings=(*report.errors, *report.warnings), **params)
         if only and only.code == LinkOutside.code:
             self.kind = LinkOutside.kind  # type: ignore[misc]  # it is the folder that is wrong, not the story
         self.report = report
+
+    def part(self, part: str, language: str = "en") -> str:
+        """Return one part of what is told; of one finding alone, what that says."""
+        return self._only.part(part, language) if self._only else super().part(part, language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ def draft_and_check(
         try:
             draft = draft_fork(timeline, point, swipe=swipe, show_last_scene=request.show_last_scene)
         except ChatDamaged as error:
-            damage = str(error)
+            damage = error.fact
     attempt = ForkAttempt(
         timeline,
         request.kind,
@@ -136,14 +135,14 @@ def _message(request: ForkRequest, timeline: TimelineState) -> int | None:
     return request.at if request.at is not None else timeline.chat.last
 
 
-def _damage_at(chat: Chat, at: int | None) -> str:
+def _damage_at(chat: Chat, at: int | None) -> Fact | None:
     if at is None or not chat.has(at):
-        return ""
+        return None
     try:
         chat.message(at)
     except ChatDamaged as error:
-        return str(error)
-    return ""
+        return error.fact
+    return None
 
 
 def fork_point(request: ForkRequest, context: Context, timeline: OpenTimeline) -> ForkPoint | None:
@@ -186,9 +185,9 @@ def _chat_name(request: ForkRequest, workspace: Workspace, settings: Settings) -
     if request.name is not None and request.name.strip():
         name = names.sanitise(request.name)
         if not name or not names.fits(name):
-            raise NameInvalid(f"{request.name[:60]!r} cannot be the name of a chat.")
+            raise NameInvalid(name=request.name[:60])
         if comparable(name) in beside:
-            raise NameTaken(f"There is a chat {name!r} already.")
+            raise NameTaken(name=name)
         return name, name
     name, number = names.default_fork_name(
         request.chat.name, request.kind, lambda name: comparable(name) in beside, settings.names
@@ -201,7 +200,7 @@ def plan_of(draft: Draft, report: Report, request: ForkRequest, *, timeline: Ope
     try:
         return plan_fork(draft, report, _files(draft.point, request, timeline, context.workspace))
     except NotJson as error:  # nested so deep that it can just be read, but not be looked through
-        raise ChatUnreadable(f"The header of {str(timeline.address)!r} cannot be edited ({error}).") from error
+        raise ChatUnreadable("header", chat=str(timeline.address), reason=str(error)) from error
 
 
 def _files(point: ForkPoint, request: ForkRequest, timeline: OpenTimeline, workspace: Workspace) -> ForkFiles:
@@ -226,5 +225,5 @@ def group_path(timeline: OpenTimeline, workspace: Workspace) -> str | None:
         return None
     path = workspace.group_path(timeline.address.group_id)
     if not timeline.address.group_id or not workspace.exists(path):
-        raise GroupMissing(f"No group lists the chat {timeline.address.name!r}.")
+        raise GroupMissing(chat=timeline.address.name)
     return path

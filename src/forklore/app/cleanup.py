@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from forklore import texts
 from forklore.app.applying import apply_alone
 from forklore.app.context import Context
 from forklore.checks.references import references
@@ -17,6 +18,7 @@ from forklore.gathered.workspace import BookFile, MapEntry, WorkspaceIndex
 from forklore.log.operations import seconds_of
 from forklore.model import names
 from forklore.model.address import ChatAddress
+from forklore.model.fact import Fact, fact
 from forklore.model.plan import Plan, TrashFile
 from forklore.planning.deleting import plan_cleanup
 
@@ -31,12 +33,18 @@ class FreeBook:
     path: str
     size: int
     age_days: int
-    origin: str
-    """The lorebook it was cloned from and, where the log knows it, the operation that made it."""
+    origin: Fact
+    """The lorebook it was cloned from, if its name tells, and the operation that made it."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the book as ``cleanup`` shows it."""
-        return {"name": self.name, "size": self.size, "age_days": self.age_days, "from": self.origin}
+        return {
+            "name": self.name,
+            "size": self.size,
+            "age_days": self.age_days,
+            "from": texts.words(self.origin),
+            "origin": self.origin["params"],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +53,19 @@ class Cleanup:
 
     books: tuple[FreeBook, ...]
     map_entries: tuple[MapEntry, ...]
-    kept_because: tuple[str, ...] = ()
+    kept_because: tuple[Fact, ...] = ()
     """Why no lorebook is known to be free."""
     operation: str | None = None
     """The operation that moved it all to the trash, None when it was only listed."""
-    pending: tuple[str, ...] = ()
+    pending: tuple[Fact, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the leftovers as the contract shows them."""
         return {
             "books": [book.to_json() for book in self.books],
             "map_entries": [{"chat": each.chat, "fork": each.fork, "book": each.book} for each in self.map_entries],
-            "kept_because": list(self.kept_because),
+            "kept_because": [texts.words(each) for each in self.kept_because],
+            "kept_facts": list(self.kept_because),
             "operation": self.operation,
         }
 
@@ -77,7 +86,7 @@ def cleanup(context: Context, *, apply: bool = False, books: Collection[str] | N
         return _cleanup_plan(gone[0], context.workspace)
 
     try:
-        applied = apply_alone(make_plan, context)
+        applied = apply_alone(make_plan, context, what="cleanup")
     except _NothingLeft:
         return gone[0]
     return replace(gone[0], operation=applied.operation.id, pending=applied.pending)
@@ -95,7 +104,7 @@ def _leftovers(context: Context, index: WorkspaceIndex, wanted: Collection[str] 
     return Cleanup(books, index.stale_map_entries, kept_because)
 
 
-def free_clones(context: Context, index: WorkspaceIndex) -> tuple[tuple[BookFile, ...], tuple[str, ...]]:
+def free_clones(context: Context, index: WorkspaceIndex) -> tuple[tuple[BookFile, ...], tuple[Fact, ...]]:
     """Return the clones of ours that nobody names; where that cannot be told, none, and why."""
     clones = list(_clones(context, index))
     if not clones:
@@ -120,9 +129,14 @@ def _free_book(book: BookFile, index: WorkspaceIndex, context: Context) -> FreeB
     operation = index.made_books[book.path]
     made_at = seconds_of(operation.when)
     age = context.now_ms() / 1000 - (made_at if made_at is not None else book.written)
-    made = f"{operation.kind} {operation.chat!r}, operation {operation.id}"
-    base = names.clone_base(book.name)
-    return FreeBook(book.name, book.path, book.size, max(0, int(age // _DAY)), f"{base} ({made})" if base else made)
+    origin = fact(
+        "cloned_from",
+        lorebook=names.clone_base(book.name),
+        kind=operation.kind,
+        chat=operation.chat,
+        operation=operation.id,
+    )
+    return FreeBook(book.name, book.path, book.size, max(0, int(age // _DAY)), origin)
 
 
 def _cleanup_plan(found: Cleanup, workspace: Workspace) -> Plan:
@@ -136,5 +150,5 @@ def _cleanup_plan(found: Cleanup, workspace: Workspace) -> Plan:
         if address is not None:
             entries.setdefault(workspace.chat_path(address), []).append(entry)
     if not books and not entries:
-        raise ContextChanged("What nobody named is named again, or gone.", action="Nothing was changed.")
+        raise ContextChanged("cleanup")
     return plan_cleanup(books, entries, naming_as_seen(workspace) if books else ())

@@ -55,16 +55,15 @@ def contamination(address: ChatAddress, context: Context, *, start: int = 0, cou
     They are *count* from *start* on, or all; only of these it is searched who wrote them.
     """
     if count is not None and not 1 <= count <= MOST:
-        raise BadRequest(f"{count} entries cannot be shown at once; it may be 1 to {MOST}.")
+        raise BadRequest("entries_at_once", count=count, most=MOST)
     index = context.index(of=address, with_log=False)
     with open_timeline(context.workspace, address) as timeline:
         timeline.needs_header()
         story, book = index.story(address), timeline.book
         if timeline.book_name is None or book is None:
-            why = "names a lorebook that cannot be read" if timeline.book_name else "has no lorebook"
-            raise BadRequest(f"{str(address)!r} {why}.")
+            raise BadRequest("lorebook_unreadable" if timeline.book_name else "no_lorebook", chat=str(address))
         if story is None:
-            raise ChatUnreadable(f"{str(address)!r} cannot be read.")
+            raise ChatUnreadable("unplaced", chat=str(address))
         users = [index.timeline(chat.address) for chat in index.users(timeline.book_name)]
         sharing = tuple(each for each in users if each is not None)
         members = (*story.timelines, *(each for each in sharing if each not in story.timelines))
@@ -73,7 +72,7 @@ def contamination(address: ChatAddress, context: Context, *, start: int = 0, cou
             split = [each for each in sharing if _would_be_split(each, index)]
             kept = kept_entries(book, sharing, split, accounts, members)
             if not 0 <= start <= len(kept):
-                raise BadRequest(f"There is no entry {start}: the report has {len(kept)}.")
+                raise BadRequest("no_entry", entry=start, count=len(kept))
             shown = kept[start:] if count is None else kept[start : start + count]
             entries = tuple(origins(shown, accounts))
         apart = sum(len(each.goes_to) < len(sharing) for each in kept)

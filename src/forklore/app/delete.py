@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from forklore import texts
 from forklore.app.applying import apply_alone
 from forklore.app.context import Context
 from forklore.app.links import links_to
@@ -16,10 +17,12 @@ from forklore.disk.naming import gather_naming, naming_as_seen
 from forklore.disk.transaction.staging import content_of_file
 from forklore.disk.workspace import Workspace
 from forklore.errors import ForkloreError, Kind
+from forklore.formats.chat_facts import when_sent
 from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.gathered.timeline import MISSING, TimelineState
 from forklore.gathered.workspace import WorkspaceIndex
 from forklore.model.address import ChatAddress
+from forklore.model.fact import Fact, fact
 from forklore.model.plan import EditFile, Plan, TrashFile
 from forklore.planning.deleting import (
     Deletion,
@@ -27,7 +30,6 @@ from forklore.planning.deleting import (
     link_removals,
     plan_delete,
 )
-from forklore.planning.undo import when_sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +39,21 @@ class Deleted:
     chat: str
     book: str | None
     """The lorebook that went with it."""
-    kept_because: tuple[str, ...]
+    kept_because: tuple[Fact, ...]
     """Why its lorebook stayed."""
     children: tuple[str, ...]
     """Its forks, which stay as they are."""
     operation: str
     kept_book: str | None = None
-    pending: tuple[str, ...] = ()
+    pending: tuple[Fact, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the deletion as the contract shows it."""
         return {
             "chat": self.chat,
             "book": self.book,
-            "kept_because": list(self.kept_because),
+            "kept_because": [texts.words(each) for each in self.kept_because],
+            "kept_facts": list(self.kept_because),
             "children": list(self.children),
             "operation": self.operation,
         }
@@ -61,11 +64,10 @@ class ChatHasForks(ForkloreError):
 
     code = "CHAT_HAS_FORKS"
     kind = Kind.BLOCKED
-    action = "Its forks stay whole without it: to delete it all the same, say --yes. Nothing was changed."
 
     def __init__(self, chat: str, children: tuple[str, ...]) -> None:
         """Name the forks of *chat*."""
-        super().__init__(f"{chat!r} has {len(children)} fork{'s' * (len(children) > 1)}:", choices=children)
+        super().__init__(chat=chat, count=len(children), choices=children)
 
 
 # --- deleting a timeline ------------------------------------------------------------------------------------------
@@ -79,7 +81,7 @@ def delete(address: ChatAddress, context: Context, *, yes: bool = False) -> Dele
         made[:] = [_planned(address, context, yes=yes)]
         return made[0].plan
 
-    applied = apply_alone(make_plan, context)
+    applied = apply_alone(make_plan, context, what="delete")
     deletion = made[0]
     return Deleted(
         chat=str(address),
@@ -98,7 +100,7 @@ class _Deletion(NamedTuple):
     plan: Plan
     book: str | None
     takes_book: bool
-    kept_because: tuple[str, ...]
+    kept_because: tuple[Fact, ...]
     children: tuple[str, ...]
 
 
@@ -130,15 +132,15 @@ def _planned(address: ChatAddress, context: Context, *, yes: bool) -> _Deletion:
     return _Deletion(plan, timeline.book_name, goes, kept, children)
 
 
-def _kept_because(timeline: OpenTimeline, index: WorkspaceIndex, workspace: Workspace) -> tuple[str, ...]:
+def _kept_because(timeline: OpenTimeline, index: WorkspaceIndex, workspace: Workspace) -> tuple[Fact, ...]:
     """Return why the chat's lorebook has to stay; what cannot be read may name it, so it stays then too."""
     book = timeline.lorebook
     if timeline.damage:
-        return (f"Which lorebook the chat names cannot be told. {timeline.damage}",)
+        return (fact("lorebook_not_told", reason=timeline.damage),)
     if book is None or book.fault == MISSING:
         return ()
     if timeline.book_file is None:
-        return (book.details,)
+        return (fact("lorebook_not_read", lorebook=book.name, reason=book.reason),)
     found = references(index.chats, gather_naming(workspace, index.chats))
     return found.why_kept(book.name, besides=str(timeline.address))
 

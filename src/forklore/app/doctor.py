@@ -15,10 +15,13 @@ from forklore.app.progress import Cancelled
 from forklore.app.repair import make_repair
 from forklore.checks import doctor as checks
 from forklore.checks.folder import folder_findings, unread_file
+from forklore.checks.settings import ignored_settings
 from forklore.checks.verify import verify
 from forklore.disk.files import read_small
-from forklore.disk.gather import looked_through, open_timeline, refreshed
+from forklore.disk.gather import looked_through, open_timeline
+from forklore.disk.gather_index import refreshed
 from forklore.disk.lock import workspace_lock
+from forklore.disk.settings import read_settings
 from forklore.disk.spreading import spread
 from forklore.disk.workspace import ChatNotFound, Workspace
 from forklore.errors import BadRequest, FileInUse, FileOnlineOnly, ForkloreError, LinkOutside
@@ -26,6 +29,7 @@ from forklore.formats.lorebook_json import LorebookUnreadable, parse_lorebook
 from forklore.gathered.workspace import WorkspaceIndex
 from forklore.log.operations import Operation
 from forklore.model.address import ChatAddress, place_of
+from forklore.model.fact import fact
 from forklore.model.finding import Finding, Located, Severity
 from forklore.model.plan import Plan
 from forklore.planning.fork import group_entry
@@ -64,8 +68,8 @@ class Examined:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found, or nothing is left."""
-        return not self.findings
+        """Whether no finding is an error."""
+        return not any(located.finding.severity is Severity.ERROR for located in self.findings)
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer of ``doctor``."""
@@ -89,12 +93,9 @@ def doctor(context: Context, *, fix: bool = False) -> Examined:
     except Cancelled as error:
         if not fixing.fixed:
             raise
-        raise Cancelled(error.message, action=_SOME_MENDED) from error
+        raise Cancelled("mended") from error
     fixed = tuple(fixing.fixed)
     return Examined(tuple(_examine(context, fixing.index)) if fixed else findings, fixed)
-
-
-_SOME_MENDED = "What was mended until then stays so; `forklore log` shows it, and each can be undone."
 
 
 # --- examining ----------------------------------------------------------------------------------------------------
@@ -110,6 +111,7 @@ class _Seen(NamedTuple):
 def _examine(context: Context, index: WorkspaceIndex) -> Iterator[Located]:
     """Yield every finding of every timeline, lorebook and group."""
     yield from folder_findings(gather_folder(context, index.unread))
+    yield from ignored_settings(read_settings(context.workspace.places))
     looks: list[Callable[[], _Seen]] = [
         lambda: _Seen(tuple(_unused_clones(context, index))),
         lambda: _Seen(tuple(_groups(context.workspace, index))),
@@ -137,7 +139,7 @@ def _timeline(address: ChatAddress, context: Context, index: WorkspaceIndex) -> 
     except (FileInUse, FileOnlineOnly) as error:
         return _Seen((unread_file(error, context.workspace.chat_path(address)),))
     except ForkloreError as error:
-        finding = Finding("CHAT_DAMAGED", Severity.ERROR, error.message, error.action)
+        finding = Finding("CHAT_DAMAGED", Severity.ERROR, {"reason": error.fact})
         return _Seen((Located(finding, chat=str(address)),))
 
 
@@ -162,8 +164,11 @@ def _other_books(workspace: Workspace, index: WorkspaceIndex, known: set[str | N
             continue  # told among the links
         except FileOnlineOnly as error:
             yield unread_file(error, book.path)
-        except (OSError, LorebookUnreadable) as error:
-            yield checks.unreadable_book(book.name, book.path, str(error))
+        except LorebookUnreadable as error:
+            yield checks.unreadable_book(book.name, book.path, error.fact)
+        except OSError as error:
+            reason = fact("not_readable", reason=error.strerror or str(error))
+            yield checks.unreadable_book(book.name, book.path, reason)
 
 
 def _unreadable_places(workspace: Workspace, index: WorkspaceIndex) -> Iterator[Located]:
@@ -201,11 +206,11 @@ class _Fixing:
         except (BadRequest, FileNotFoundError):
             return
         except ForkloreError as error:
-            self._context.progress.note(f"{located.where}: {error.message}")
+            self._context.progress.note(fact("not_mended", where=located.where, reason=error.fact))
             return
         self.index = refreshed(self.index, operation, self._context.workspace)
         for reason in operation.pending:
-            self._context.progress.note(f"{located.where}: {reason}")
+            self._context.progress.note(fact("not_mended", where=located.where, reason=reason))
         if not operation.pending:
             self.fixed.append(Fixed(located.finding.code, located.where, repair, operation.id))
             yield self.fixed[-1]
@@ -213,7 +218,7 @@ class _Fixing:
     def _recovered(self, findings: tuple[Located, ...]) -> Iterator[Fixed]:
         leftovers = _safe("OPERATION_LEFTOVER", findings)
         if leftovers:
-            with workspace_lock(self._context.workspace.root, what="operation"):
+            with workspace_lock(self._context.workspace.root, what="repair"):
                 self._context.transactions.recover()
             self.index = self._context.index()  # whatever it was that was finished or taken back
             for located in leftovers:
@@ -230,13 +235,13 @@ class _Fixing:
         path = self._context.workspace.group_path(located.group or "")
         notes = {"repair": "list-chat", "code": "GROUP_CHAT_UNLISTED"}
         plan = Plan("repair", str(address), (group_entry(path, address.name),), commit=0, notes=notes)
-        return apply_alone(lambda: plan, self._context).operation
+        return apply_alone(lambda: plan, self._context, what="repair").operation
 
 
 def _address(located: Located) -> ChatAddress:
     address = ChatAddress.parse(located.chat or "")
     if address is None:
-        raise BadRequest(f"{located.where!r} is no chat.")
+        raise BadRequest("no_chat", where=located.where)
     return address
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import forklore
+from forklore import texts
 from forklore.access.keys import (
     EXTENSION,
     PAIRING,
@@ -30,6 +32,8 @@ from forklore.version import VERSION
 
 SOURCE = Path(forklore.__file__).parent / "extension"
 """What is installed, as it lies in the package."""
+TEXTS = "texts"
+"""The folder of the words in it, which are everybody's."""
 MANIFEST = "manifest.json"
 LIST = "installed.json"
 """The files that were put there; nothing else is ever removed."""
@@ -40,7 +44,6 @@ class ExtensionForeign(ForkloreError):
 
     code = "EXTENSION_FOREIGN"
     kind = Kind.CONFLICT
-    action = "Move that folder away, then install again. Nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,23 +109,22 @@ def install(root: Path, state: State, *, now: float) -> Extension:
     try:
         folder = Path(Places(root).folder(EXTENSION))
     except LinkOutside as error:
-        raise LinkOutside(error.message, action=_NO_LINK) from error
+        raise LinkOutside("extension", reason=error.fact) from error
     if folder.exists() and any(folder.iterdir()) and not _listed(root):
-        raise ExtensionForeign(f"{folder.as_posix()!r} is not Forklore's extension.")
-    names = sorted((path.name for path in SOURCE.iterdir() if path.is_file()), key=lambda name: name == MANIFEST)
-    obsolete = [name for name in _listed(root) if name not in names]
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / LIST, _encoded({"version": VERSION, "files": sorted({*names, *obsolete})}))
-    written = tuple(name for name in names if _update(folder / name, _content(name)))
+        raise ExtensionForeign(folder=folder.as_posix())
+    if is_link(folder / TEXTS):
+        raise LinkOutside("extension", reason=LinkOutside("ours", path=f"{EXTENSION}/{TEXTS}").fact)
+    files = _files()
+    obsolete = [name for name in _listed(root) if name not in files]
+    (folder / TEXTS).mkdir(parents=True, exist_ok=True)
+    write_whole(folder / LIST, _encoded({"version": VERSION, "files": sorted({*files, *obsolete})}))
+    written = tuple(name for name, content in files.items() if _update(folder / name, content))
     removed = tuple(name for name in obsolete if _remove(folder / name))
-    write_whole(folder / LIST, _encoded({"version": VERSION, "files": sorted(names)}))
+    write_whole(folder / LIST, _encoded({"version": VERSION, "files": sorted(files)}))
     remove_former_access(root)
     if is_ours(root):
         offer_code(state, root, now=now)
     return status(root, state, now=now, written=written, removed=removed)
-
-
-_NO_LINK = "Put a folder in its place, then install again. Nothing was changed."
 
 
 def uninstall(root: Path, state: State, *, now: float) -> Extension:
@@ -132,8 +134,9 @@ def uninstall(root: Path, state: State, *, now: float) -> Extension:
     if listed := _listed(root):
         names = sorted(listed, key=lambda name: name != MANIFEST)
         removed = tuple(name for name in (*names, PAIRING, LIST) if _remove(folder / name))
-        if not any(folder.iterdir()):
-            folder.rmdir()
+        for emptied in (folder / TEXTS, folder):
+            if not is_link(emptied) and emptied.is_dir() and not any(emptied.iterdir()):
+                emptied.rmdir()
     remove_former_access(root)
     forget_access(state, root)  # also where SillyTavern has deleted the folder already
     return status(root, state, now=now, removed=removed)
@@ -149,22 +152,25 @@ def renew_code(root: Path, state: State, *, now: float) -> None:
             offer_code(state, root, now=now)
 
 
-def _content(name: str) -> bytes:
-    content = (SOURCE / name).read_bytes()
-    if name != MANIFEST:
-        return content
-    return _encoded(json.loads(content) | {"version": VERSION})
+def _files() -> dict[str, bytes]:
+    """Return everything that is installed, by its path in the extension's folder; the manifest is the last."""
+    files = {path.name: path.read_bytes() for path in sorted(SOURCE.iterdir()) if path.is_file()}
+    manifest = json.loads(files.pop(MANIFEST)) | {"version": VERSION}
+    scripts = {f"{TEXTS}/{path.name}": path.read_bytes() for path in sorted(texts.FOLDER.glob("*.js"))}
+    words = {f"{TEXTS}/{language}.json": _encoded(texts.catalogue(language)) for language in texts.LANGUAGES}
+    return {**files, **scripts, **words, MANIFEST: _encoded(manifest)}
 
 
 def _listed(root: Path) -> list[str]:
-    """Return the names of our files in the extension's folder; a list that somebody tampered with leads nowhere else.
+    """Return the paths of our files in the extension's folder; a list that somebody tampered with leads nowhere else.
 
     There is none where a link leads elsewhere: nothing is touched there.
     """
     names = _read(root, LIST).get("files")
     if not isinstance(names, list):
         return []
-    return [name for name in names if isinstance(name, str) and is_plain_name(name)]
+    below = "" if is_link(root / EXTENSION / TEXTS) else f"{TEXTS}/"
+    return [name for name in names if isinstance(name, str) and is_plain_name(name.removeprefix(below))]
 
 
 def _read(root: Path, name: str) -> dict[str, Any]:
@@ -176,7 +182,7 @@ def _read(root: Path, name: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _encoded(value: dict[str, Any]) -> bytes:
+def _encoded(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=4) + "\n").encode()
 
 

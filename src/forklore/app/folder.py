@@ -23,13 +23,8 @@ from forklore.log.operations import Unread
 from forklore.model.finding import Located
 from forklore.model.stored import ALLOW, STAGING
 
-FOLDER_REPAIRS = {
-    "recover": "Finish or take back what was interrupted",
-    "finish": "Finish it, or take it back where nothing of it can be seen yet; what that removes goes to the trash",
-    "discard": "Move the operation to the trash as it is: none of your files is touched",
-    ALLOW: "Follow this folder from now on, for as long as it leads where it leads now",
-}
-"""The repairs of findings about the folder."""
+FOLDER_REPAIRS = ("recover", "finish", "discard", ALLOW)
+"""The repairs of findings about the folder, with the keys of their texts."""
 
 
 _FAULTS: dict[str, type[ForkloreError]] = {
@@ -76,18 +71,13 @@ def repair_folder(located: Located, context: Context, *, repair: str | None = No
     """Return what could be done about a finding of the folder; with *repair*, do it."""
     finding, where = located.finding, located.path or ""
     plan = _plan_of(where, context)
-    offered = tuple(
-        RepairOffered(name, FOLDER_REPAIRS[name], plan if name == "finish" else ()) for name in finding.repairs
-    )
+    offered = tuple(RepairOffered(name, plan if name == "finish" else ()) for name in finding.repairs)
     if repair is None:
         return Repairs(where, finding, offered)
     if repair == "finish" and repair not in finding.repairs and finding.code in _FAULTS:
-        raise _FAULTS[finding.code](
-            finding.details or finding.message, action=f"{finding.action}. Nothing was changed."
-        )
+        raise _FAULTS[finding.code]("not_finished", path=where, reason=finding.params.get("reason"))
     if repair not in finding.repairs:
-        shown = ", ".join(finding.repairs) or "none"
-        raise BadRequest(f"{repair!r} is no repair of {finding.code} here; there are: {shown}.")
+        raise BadRequest("no_repair", repair=repair, finding=finding.code, repairs=list(finding.repairs))
     name, operation = where.rpartition("/")[2], None
     if repair == ALLOW:
         context.workspace.places.allow(where)
@@ -105,7 +95,7 @@ def _plan_of(where: str, context: Context) -> tuple[tuple[str, str], ...]:
 
 
 def _settle(name: str, repair: str, context: Context) -> None:
-    with workspace_lock(context.workspace.root, what="operation"):
+    with workspace_lock(context.workspace.root, what="repair"):
         match repair:
             case "discard":
                 context.transactions.discard(name)

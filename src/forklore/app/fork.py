@@ -6,7 +6,7 @@ What it looks at before it changes anything is in ``forklore.app.check``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -22,6 +22,7 @@ from forklore.disk.transaction.run import Run
 from forklore.errors import ForkloreError
 from forklore.formats.lorebook_json import unread_lorebook
 from forklore.log.telling import tell
+from forklore.model.fact import Fact, fact
 from forklore.model.finding import Finding, Report, Severity
 from forklore.model.plan import Plan
 from forklore.planning.fork import Draft, whole_clone
@@ -44,6 +45,7 @@ class ForkTold:
     entries: int
     lorebook_source: str
     warnings: tuple[Finding, ...]
+    notes: tuple[Finding, ...]
     carried_from_present: tuple[str, ...]
     left_out: tuple[str, ...]
 
@@ -60,6 +62,7 @@ class ForkTold:
             "entries": self.entries,
             "lorebook_source": self.lorebook_source,
             "warnings": [finding.to_json() for finding in self.warnings],
+            "notes": [finding.to_json() for finding in self.notes],
             "carried_from_present": list(self.carried_from_present),
             "left_out": list(self.left_out),
         }
@@ -110,16 +113,17 @@ def fork(request: ForkRequest, context: Context) -> ForkMade:
 
 def _wait_until_ready(request: ForkRequest, context: Context, deadline: float | None) -> None:
     """Return when nothing stands in the way of the fork any more; raises ``ForkBlocked`` when it does for too long."""
-    told = ""
+    told: Mapping[str, Any] | None = None
     while True:
         report = check_fork(request, context)
         if report.valid:
             return
         if not _may_wait(report, deadline):
             _refuse(report, request, context)
-        if report.errors[0].message != told:
-            told = report.errors[0].message
-            context.progress.note(told)
+        params = report.errors[0].params
+        if params != told:
+            told = params
+            context.progress.note(fact("waiting_for_queue", kind=request.kind, count=params["count"]))
         context.progress.go_on()
         time.sleep(min(_POLL_SECONDS, _left(deadline)))
 
@@ -190,28 +194,29 @@ def _written(timeline: OpenTimeline, context: Context) -> Callable[[int], None]:
 def _make(draft: Draft, report: Report, timeline: OpenTimeline, plan: Plan, *, context: Context, run: Run) -> ForkMade:
     point, progress = draft.point, context.progress
     entries = len(draft.book.outline)
-    progress.step(2, "Cloning lorebook...")
+    progress.step(2, fact("step", case="clone"))
     if point.clone_name is None:
-        progress.note("No lorebook is attached: there is nothing to clone.")
+        progress.note(fact("nothing_to_clone"))
     else:
-        progress.note(f'Source: "{timeline.book_name}"')
-        progress.note(f'Clone: "{point.clone_name}"')
-        progress.note(f"{entries} entries, {_SOURCES[draft.book.source]}", good=True)
+        progress.note(fact("lorebook_source", lorebook=timeline.book_name))
+        progress.note(fact("lorebook_clone", lorebook=point.clone_name))
+        progress.note(fact("entries_cloned", count=entries, source=draft.book.source), good=True)
 
-    progress.step(3, f"Recording {point.kind} state...")
+    progress.step(3, fact("step", case="record", kind=point.kind))
     running: RunningRecap = draft.cuts["running_recap"].value
     scenes = int((running.current or {}).get("scene_count") or 0)
     if running.current is not None:
-        progress.note(f"Running recap version: {running.current_version} ({scenes} scenes)", good=True)
+        progress.note(fact("running_recap_recorded", version=running.current_version, scenes=scenes), good=True)
     scene = draft.cuts["scenes"].value
-    name = scene.name or ("Unnamed Scene" if scene.is_break else "")
-    progress.note(f'Scene: "{name}" at message {point.at}' if name else f"At message {point.at}", good=True)
+    is_scene = scene.name or scene.is_break
+    at_scene = fact("at_scene", scene=scene.name or None, at=point.at)
+    progress.note(at_scene if is_scene else fact("at_message", at=point.at), good=True)
 
-    progress.step(4, f"Creating {point.kind}...")
+    progress.step(4, fact("step", case="create", kind=point.kind))
     progress.go_on()
     applied = run.apply(plan, when=context.timestamp(), sources=timeline.files)
-    progress.note(f'{point.kind.capitalize()} created: "{point.chat_name}"', good=True)
-    told = told_of_fork(draft, report, timeline)
+    progress.note(fact("fork_created", kind=point.kind, chat=point.chat_name), good=True)
+    told = told_of_fork(draft, report, timeline, is_made=True)
     told["warnings"] += tuple(_link_pending(reason) for reason in applied.pending)
     return ForkMade(
         **told,
@@ -222,8 +227,8 @@ def _make(draft: Draft, report: Report, timeline: OpenTimeline, plan: Plan, *, c
     )
 
 
-def told_of_fork(draft: Draft, report: Report, timeline: OpenTimeline) -> dict[str, Any]:
-    """Return what a ``ForkTold`` says of a fork."""
+def told_of_fork(draft: Draft, report: Report, timeline: OpenTimeline, *, is_made: bool = False) -> dict[str, Any]:
+    """Return what a ``ForkTold`` says of a fork; of one that *is made* it is too late to say how to make it."""
     point = draft.point
     return {
         "kind": point.kind,
@@ -235,43 +240,36 @@ def told_of_fork(draft: Draft, report: Report, timeline: OpenTimeline) -> dict[s
         "original_lorebook": timeline.book_name,
         "entries": len(draft.book.outline),
         "lorebook_source": draft.book.source,
-        "warnings": report.warnings,
+        "warnings": _of_made_fork(report.warnings) if is_made else report.warnings,
+        "notes": _of_made_fork(report.notes) if is_made else report.notes,
         "carried_from_present": tuple(draft.carried),
         "left_out": tuple(draft.left_out),
     }
 
 
-_SOURCES = {
-    "live": "copied byte for byte",
-    "scene-snapshot": "as they were at the last scene snapshot",
-    "present": "as they are in the present",
-    "none": "",
-}
+def _of_made_fork(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return what was found before a fork was made, as it is told of the fork that is there."""
+    return tuple(
+        replace(each, params={**each.params, "case": "made"}) if each.params.get("case") == "fork" else each
+        for each in findings
+    )
 
 
-def _link_pending(reason: str) -> Finding:
-    message, action = "The fork is whole, but its parent could not be told", _LINK_IS_OPTIONAL
-    if reason.startswith("group entry"):
-        message, action = "The fork is whole, but its group does not list it yet", _GROUP_IS_NOT
-    return Finding("LINK_PENDING", Severity.WARNING, message, action, reason)
-
-
-_LINK_IS_OPTIONAL = "Nothing is lost: the story's tree does not need the link"
-_GROUP_IS_NOT = "SillyTavern cannot open the chat until the group lists it: run `forklore doctor --fix`"
+def _link_pending(reason: Fact) -> Finding:
+    case = "group" if reason["params"]["what"] == "group_entry" else "link"
+    return Finding("LINK_PENDING", Severity.WARNING, {"case": case, "reason": reason})
 
 
 def _tell_checks(report: Report, progress: Progress) -> None:
-    progress.step(1, "Validating requirements...")
+    progress.step(1, fact("step", case="validate"))
     codes = {finding.code for finding in (*report.errors, *report.warnings)}
     uses_recaps = report.state.has_scene_break or report.state.has_running_recap or "NO_SCENE_BREAK" in codes
-    progress.note(
-        "Operation queue is empty" if report.state.queue_empty else "Operation queue is not empty",
-        good=report.state.queue_empty,
-    )
+    idle = report.state.queue_empty
+    progress.note(fact("queue_is_empty" if idle else "queue_is_not_empty"), good=idle)
     if uses_recaps:
         for holds, yes, no in (
-            (report.state.has_scene_break, "Message is a scene break", "Message is not a scene break"),
-            (report.state.has_scene_recap, "Scene has recap", "Scene has no recap"),
-            (report.state.has_running_recap, "Running scene recap exists", "No running scene recap"),
+            (report.state.has_scene_break, "message_is_scene_break", "message_is_no_scene_break"),
+            (report.state.has_scene_recap, "scene_has_recap", "scene_has_no_recap"),
+            (report.state.has_running_recap, "running_recap_exists", "no_running_recap"),
         ):
-            progress.note(yes if holds else no, good=holds)
+            progress.note(fact(yes if holds else no), good=holds)

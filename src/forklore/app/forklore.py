@@ -8,27 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from forklore.app.check import ForkRequest, check_fork, dry_run
-from forklore.app.context import Context, Outside
-from forklore.app.fork import fork
+from forklore.app.context import ChatMeant, Context, Outside, text_of
 from forklore.app.progress import Progress, Silent
 from forklore.checks.requirements import Policy
 from forklore.checks.settings import Settings
 from forklore.disk.disk import Disk
-from forklore.disk.lock import workspace_lock
 from forklore.disk.settings import read_settings
-from forklore.disk.transaction.recovery import Transactions
 from forklore.disk.workspace import Workspace
 from forklore.errors import BadRequest, ForkloreError
-from forklore.log.operations import Operation
+from forklore.model.fact import Fact
 from forklore.model.finding import Report
-from forklore.model.timeline import Story
 
 if TYPE_CHECKING:
-    from forklore.app.applying import DryRun
     from forklore.app.cleanup import Cleanup
     from forklore.app.contamination import Contamination
     from forklore.app.delete import Deleted
     from forklore.app.doctor import Examined
+    from forklore.app.dry_run import DryRun
     from forklore.app.extension import Extension
     from forklore.app.fork import ForkMade
     from forklore.app.isolate import Isolated
@@ -42,6 +38,8 @@ if TYPE_CHECKING:
     from forklore.app.undo import Undone
     from forklore.app.verify import Verified
     from forklore.app.views import Views
+    from forklore.log.operations import Operation
+    from forklore.model.timeline import Story
 
 
 class Result(Protocol):
@@ -69,14 +67,13 @@ class Forklore:
         """Work on the user folder *root*; use ``forklore.open`` to find it and wire everything."""
         self.root = root
         self._workspace = Workspace(root, exact_addresses=exact_addresses, state=outside.state)
-        self._transactions = Transactions(self._workspace, outside.state, disk, outside.cache)
         self._is_policy_given = policy is not None
         self._context = Context(
             workspace=self._workspace,
-            transactions=self._transactions,
             settings=settings,
             policy=policy or settings.policy,
             progress=progress or Silent(),
+            disk=disk or Disk(),
             request=request,
             **{field.name: getattr(outside, field.name) for field in fields(outside)},
         )
@@ -89,33 +86,33 @@ class Forklore:
 
         return stories(self._context)
 
-    def tree(self, chat: str | None = None) -> Story:
+    def tree(self, chat: ChatMeant | None = None) -> Story:
         """Return one story: the one *chat* belongs to, or the only one."""
         from forklore.app.show import tree
 
         return tree(chat, self._context)
 
-    def show(self, chat: str) -> TimelineShown:
+    def show(self, chat: ChatMeant) -> TimelineShown:
         """Return one timeline in detail: its place, its lorebook, its recap versions and its scene breaks."""
         from forklore.app.show import show
 
-        return show(self._workspace.resolve(chat), self._context)
+        return show(self._context.resolve(chat), self._context)
 
-    def check(self, chat: str, *, at: int | None = None) -> Report:
+    def check(self, chat: ChatMeant, *, at: int | None = None) -> Report:
         """Return what stands in the way of a fork, all of it at once."""
-        return check_fork(ForkRequest("checkpoint", self._workspace.resolve(chat), at), self._context)
+        return check_fork(ForkRequest("checkpoint", self._context.resolve(chat), at), self._context)
 
-    def verify(self, chat: str) -> Verified:
+    def verify(self, chat: ChatMeant) -> Verified:
         """Compare a timeline with its record and with the rest of its story."""
         from forklore.app.verify import verify
 
-        return verify(self._workspace.resolve(chat), self._context)
+        return verify(self._context.resolve(chat), self._context)
 
-    def status(self, chat: str) -> Status:
+    def status(self, chat: ChatMeant) -> Status:
         """Return the diagnostic object of a timeline: what was recorded, and whether it is still so."""
         from forklore.app.show import status
 
-        return status(self._workspace.resolve(chat), self._context)
+        return status(self._context.resolve(chat), self._context)
 
     @property
     def view(self) -> Views:
@@ -128,7 +125,7 @@ class Forklore:
 
     def checkpoint(
         self,
-        chat: str,
+        chat: ChatMeant,
         *,
         at: int | None = None,
         name: str | None = None,
@@ -142,18 +139,20 @@ class Forklore:
         """
         request = ForkRequest(
             "checkpoint",
-            self._workspace.resolve(chat),
+            self._context.resolve(chat),
             at,
             name,
             wait=wait,
             show_last_scene=show_last_scene,
             leave_parent=leave_parent,
         )
+        from forklore.app.fork import fork
+
         return fork(request, self._context)
 
     def branch(
         self,
-        chat: str,
+        chat: ChatMeant,
         *,
         at: int | None = None,
         swipe: int | None = None,
@@ -167,19 +166,21 @@ class Forklore:
         """
         request = ForkRequest(
             "branch",
-            self._workspace.resolve(chat),
+            self._context.resolve(chat),
             at,
             swipe=swipe,
             wait=wait,
             show_last_scene=show_last_scene,
             leave_parent=leave_parent,
         )
+        from forklore.app.fork import fork
+
         return fork(request, self._context)
 
     def plan(
         self,
         kind: str,
-        chat: str,
+        chat: ChatMeant,
         *,
         at: int | None = None,
         name: str | None = None,
@@ -190,7 +191,7 @@ class Forklore:
         """Return the plan of a checkpoint or branch and change nothing."""
         request = ForkRequest(
             kind,
-            self._workspace.resolve(chat),
+            self._context.resolve(chat),
             at,
             name,
             swipe,
@@ -201,7 +202,7 @@ class Forklore:
 
     # --- mending --------------------------------------------------------------------------------------------------
 
-    def repair(self, chat: str, code: str, *, repair: str | None = None, book: str | None = None) -> Repairs:
+    def repair(self, chat: ChatMeant, code: str, *, repair: str | None = None, book: str | None = None) -> Repairs:
         """Return what could be done about a finding of ``verify``; with *repair*, make that one.
 
         *book* tells what a missing lorebook is called now, where somebody knows that it was renamed.
@@ -210,10 +211,10 @@ class Forklore:
         from forklore.app.repair import offer_repairs
         from forklore.app.repair import repair as make_repair
 
-        located = find_in_folder(chat, code, self._context)
+        located = find_in_folder(text_of(chat), code, self._context)
         if located is not None:
             return repair_folder(located, self._context, repair=repair)
-        address = self._workspace.resolve(chat)
+        address = self._context.resolve(chat)
         if repair is None:
             return offer_repairs(address, code, self._context, book=book)
         return make_repair(address, code, repair, self._context, book=book)
@@ -226,11 +227,11 @@ class Forklore:
 
     # --- deleting -------------------------------------------------------------------------------------------------
 
-    def delete(self, chat: str, *, yes: bool = False) -> Deleted:
+    def delete(self, chat: ChatMeant, *, yes: bool = False) -> Deleted:
         """Move a timeline to the trash; raises ``ChatHasForks`` when it has forks, unless *yes*."""
         from forklore.app.delete import delete
 
-        return delete(self._workspace.resolve(chat), self._context, yes=yes)
+        return delete(self._context.resolve(chat), self._context, yes=yes)
 
     def cleanup(self, *, apply: bool = False, books: Collection[str] | None = None) -> Cleanup:
         """Return the clones that nobody names and the map entries of vanished chats, after removing them if *apply*.
@@ -261,43 +262,43 @@ class Forklore:
 
     # --- isolating ------------------------------------------------------------------------------------------------
 
-    def isolate(self, chat: str, *, share: bool = False) -> Isolated:
+    def isolate(self, chat: ChatMeant, *, share: bool = False) -> Isolated:
         """Give a fork that SillyTavern made a lorebook of its own; with *share*, declare its book shared on purpose."""
         from forklore.app.isolate import isolate
         from forklore.app.isolate import share as share_book
 
-        address = self._workspace.resolve(chat)
+        address = self._context.resolve(chat)
         return share_book(address, self._context) if share else isolate(address, self._context)
 
-    def plan_isolation(self, chat: str, *, share: bool = False) -> DryRun:
+    def plan_isolation(self, chat: ChatMeant, *, share: bool = False) -> DryRun:
         """Return the plan of an isolation and change nothing."""
         from forklore.app.isolate import dry_run as dry_run_isolation
 
-        return dry_run_isolation(self._workspace.resolve(chat), self._context, share=share)
+        return dry_run_isolation(self._context.resolve(chat), self._context, share=share)
 
-    def isolate_all(self, chat: str | None = None) -> IsolatedAll:
+    def isolate_all(self, chat: ChatMeant | None = None) -> IsolatedAll:
         """Give every timeline that shares a lorebook one of its own: in the story of *chat*, or in all stories."""
         from forklore.app.isolate_all import isolate_all
 
         return isolate_all(self._story_meant(chat), self._context)
 
-    def plan_isolations(self, chat: str | None = None) -> IsolatedAll:
+    def plan_isolations(self, chat: ChatMeant | None = None) -> IsolatedAll:
         """Return what ``isolate_all`` would do for each timeline, and change nothing."""
         from forklore.app.isolate_all import foresee_all
 
         return foresee_all(self._story_meant(chat), self._context)
 
-    def _story_meant(self, chat: str | None) -> Story | None:
+    def _story_meant(self, chat: ChatMeant | None) -> Story | None:
         return None if chat is None else self.tree(chat)
 
-    def contamination(self, chat: str, *, start: int = 0, count: int | None = None) -> Contamination:
+    def contamination(self, chat: ChatMeant, *, start: int = 0, count: int | None = None) -> Contamination:
         """Return whose messages can have produced each entry of the timeline's lorebook; nothing is changed.
 
         Of the entries it is *count* from *start* on, at most 200, or all without a *count*.
         """
         from forklore.app.contamination import contamination
 
-        return contamination(self._workspace.resolve(chat), self._context, start=start, count=count)
+        return contamination(self._context.resolve(chat), self._context, start=start, count=count)
 
     def is_shared_on_purpose(self, book: str) -> bool:
         """Whether the user said that several timelines are meant to share this lorebook."""
@@ -305,11 +306,11 @@ class Forklore:
 
     # --- the queue ------------------------------------------------------------------------------------------------
 
-    def queue(self, chat: str, *, cancel: Sequence[str] = ()) -> QueueShown:
+    def queue(self, chat: ChatMeant, *, cancel: Sequence[str] = ()) -> QueueShown:
         """Return the operation queue of a timeline, after cancelling the operations *cancel*."""
         from forklore.app.queue import queue
 
-        return queue(self._workspace.resolve(chat), self._context, cancel=cancel)
+        return queue(self._context.resolve(chat), self._context, cancel=cancel)
 
     # --- the settings ---------------------------------------------------------------------------------------------
 
@@ -353,8 +354,8 @@ class Forklore:
 
     def new_operations(self, known: frozenset[str]) -> tuple[frozenset[str], list[Operation]]:
         """Return the ids of all operations, and those operations that are not *known*, the first one first."""
-        ids = self._transactions.log.ids()
-        return ids, self._transactions.log.some(ids - known)
+        ids = self._context.transactions.log.ids()
+        return ids, self._context.transactions.log.some(ids - known)
 
     def undo(self, operation: str | None = None, *, leave_parent: bool = False) -> Undone:
         """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it.
@@ -376,18 +377,20 @@ class Forklore:
 
         actions = {"status": extension.status, "install": extension.install, "uninstall": extension.uninstall}
         if action not in actions:
-            raise BadRequest(f"{action!r} is none of install, status, uninstall.")
+            raise BadRequest("extension_action", action=action, actions=sorted(actions))
         return actions[action](self.root, self._context.state(), now=self._context.now_ms() / 1000)
 
     # --- common ---------------------------------------------------------------------------------------------------
 
-    def recover(self) -> list[str]:
-        """Finish or take back what a crash left, unless somebody is at work; return a sentence about each."""
+    def recover(self) -> list[Fact]:
+        """Finish or take back what a crash left, unless somebody is at work; return what was done about each."""
         try:
-            if not self._transactions.leftovers():
+            if not self._context.transactions.leftovers():
                 return []
-            with workspace_lock(self.root, what="operation"):
-                return self._transactions.recover()
+            from forklore.disk.lock import workspace_lock
+
+            with workspace_lock(self.root, what="recovery"):
+                return self._context.transactions.recover()
         except (ForkloreError, OSError):
             return []  # somebody is at work, or we may only read; whoever writes next will see to it
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
-from forklore.app.applying import DryRun, apply_alone
+from forklore.app.applying import apply_alone
 from forklore.app.check import ForkBlocked
 from forklore.app.context import Context
+from forklore.app.dry_run import DryRun
 from forklore.app.settings import share_on_purpose, share_plan
 from forklore.attribution.isolation import OwnBook
 from forklore.attribution.kinship import accounts_of, kin_of
@@ -29,6 +30,7 @@ from forklore.gathered.timeline import BookState, TimelineState
 from forklore.gathered.workspace import WorkspaceIndex
 from forklore.model import names
 from forklore.model.address import ChatAddress
+from forklore.model.fact import Fact
 from forklore.model.finding import Finding, Report
 from forklore.model.names import comparable
 from forklore.model.plan import Fingerprint, Plan
@@ -37,7 +39,7 @@ from forklore.planning.fork import Draft
 from forklore.planning.isolating import IsolationFiles, draft_isolation, plan_isolation
 from forklore.printable import shell_word
 
-_WHAT = "a lorebook of its own"
+_WHAT = "isolation"
 _ABOUT_FORKING = (
     "NO_SCENE_BREAK",
     "NO_SCENE_RECAP",
@@ -54,9 +56,6 @@ class NotAFork(BadRequest):
     """A main chat keeps its lorebook; it is its forks and its copies that can be isolated."""
 
     code = "NOT_A_FORK"
-    action = (
-        "Isolate the forks and copies that share its lorebook: `forklore tree CHAT` and `forklore doctor` show them."
-    )
 
 
 class SharedOnPurpose(ForkloreError):
@@ -64,7 +63,6 @@ class SharedOnPurpose(ForkloreError):
 
     code = "SHARED_ON_PURPOSE"
     kind = Kind.CONFLICT
-    action = "Take the declaration back first: `forklore settings --unshare BOOK`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +81,7 @@ class Isolated:
     operation: str | None
     """None when there was nothing to do."""
     warnings: tuple[Finding, ...] = ()
+    notes: tuple[Finding, ...] = ()
     carried_from_present: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     left_out_entries: tuple[str, ...] = ()
@@ -104,6 +103,7 @@ class Isolated:
             "operation": self.operation,
             "outcome": self.outcome,
             "warnings": [finding.to_json() for finding in self.warnings],
+            "notes": [finding.to_json() for finding in self.notes],
             "carried_from_present": list(self.carried_from_present),
             "left_out": list(self.left_out),
             "left_out_entries": list(self.left_out_entries),
@@ -189,7 +189,7 @@ def foresee(address: ChatAddress, context: Context, gathered: Gathered | None = 
 def _book_to_share(opened: OpenTimeline) -> str:
     opened.needs_header()
     if opened.book_name is None:
-        raise BadRequest(f"{str(opened.address)!r} has no lorebook that could be shared.")
+        raise BadRequest("nothing_to_share", chat=str(opened.address))
     return opened.book_name
 
 
@@ -207,7 +207,7 @@ class Gathered:
         self._read: dict[str, TimelineState] = {}
         self._accounts: dict[tuple[str, tuple[Timeline, ...]], Accounts] = {}
         self._books: dict[tuple[str, Fingerprint], BookState] = {}
-        self._active: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._active: dict[tuple[str, str], tuple[Fact, ...]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -257,18 +257,15 @@ def _prepared_from(gathered: Gathered, address: ChatAddress, context: Context) -
         opened.refuse_newer()
         timeline = gathered.complete(opened)
         if timeline.place is None:
-            raise ChatUnreadable(f"{str(address)!r} cannot be read.")
+            raise ChatUnreadable("unplaced", chat=str(address))
         if index.is_shared_on_purpose(timeline.book_name) and not timeline.is_recorded:
             book = timeline.book_name or ""
-            raise SharedOnPurpose(
-                f"The lorebook {book!r} is shared on purpose.",
-                action=f"Take the declaration back first: `forklore settings --unshare {shell_word(book)}`.",
-            )
+            raise SharedOnPurpose(lorebook=book, argument=shell_word(book))
         if timeline.is_recorded and (not index.sharers(address) or index.is_owner(address)):
             yield _Prepared(_as_it_is(timeline, "already"), None, Report(str(address), None))
             return
         if timeline.kind == "main" and not _may_leave_its_book(address, index):
-            raise NotAFork(f"{str(address)!r} is a main chat, and its lorebook is its own.")
+            raise NotAFork(chat=str(address))
         yield _prepare(_Isolation(timeline, timeline.place, gathered), context)
 
 
@@ -334,7 +331,7 @@ def _prepare(asked: _Isolation, context: Context) -> _Prepared:
     try:
         plan = plan_isolation(draft, report, files)
     except NotJson as error:  # nested so deep that it can just be read, but not be looked through
-        raise ChatUnreadable(f"The header of {str(timeline.address)!r} cannot be edited ({error}).") from error
+        raise ChatUnreadable("header", chat=str(timeline.address), reason=str(error)) from error
     return _Prepared(_outcome(draft, report, asked, files=files, adopts=adopts), plan, report)
 
 
@@ -385,7 +382,7 @@ def _clone_name(timeline: TimelineState, context: Context) -> str | None:
     return names.clone_name(timeline.book_name, kind, label, lambda name: comparable(name) in books)
 
 
-def _draft(asked: _Isolation, point: ForkPoint, *, adopts: bool) -> tuple[Draft | None, str]:
+def _draft(asked: _Isolation, point: ForkPoint, *, adopts: bool) -> tuple[Draft | None, Fact | None]:
     """Return the timeline cut at its last message, or why it cannot be."""
     timeline, original, place = asked.timeline, asked.original, asked.place
     # What a copy and its original have in common tells where they parted, as with a fork and its parent.
@@ -394,16 +391,16 @@ def _draft(asked: _Isolation, point: ForkPoint, *, adopts: bool) -> tuple[Draft 
     try:
         kin = kin_of(beside, asked.gathered.accounts(asked, members), members)
         if kin is None:
-            return None, ""
+            return None, None
         if original is None:
             point = replace(point, parent_timeline=_timeline_above(kin))
         else:
             point = replace(point, is_head=_is_book_its_own(asked, kin))
             # It was copied with all there was, so what nobody else can be shown to have written may be its own.
             kin = replace(kin, gone_on=True)
-        return draft_isolation(timeline, point, kin, adopts=adopts), ""
+        return draft_isolation(timeline, point, kin, adopts=adopts), None
     except ChatDamaged as error:
-        return None, str(error)
+        return None, error.fact
 
 
 def _timeline_above(kin: Kin) -> str | None:
@@ -418,7 +415,7 @@ def _is_book_its_own(asked: _Isolation, kin: Kin) -> bool:
     return all(chat in ended for chat in asked.others)
 
 
-def _check(timeline: TimelineState, draft: Draft | None, damage: str, context: Context) -> Report:
+def _check(timeline: TimelineState, draft: Draft | None, damage: Fact | None, context: Context) -> Report:
     attempt = ForkAttempt(timeline, _WHAT, timeline.chat.last, draft.cuts if draft else {}, damage)
     policy: Policy = context.policy
     for code in _ABOUT_FORKING:
@@ -446,6 +443,7 @@ def _outcome(draft: Draft, report: Report, asked: _Isolation, *, files: Isolatio
         removed_versions=tuple(number for number in before if number not in kept),
         operation=None,
         warnings=report.warnings,
+        notes=report.notes,
         carried_from_present=tuple(draft.carried),
         left_out=tuple(draft.left_out),
         left_out_entries=tuple(share.comment for share in gone),

@@ -15,8 +15,6 @@ from forklore.model.address import ChatAddress
 from forklore.model.plan import Plan
 from forklore.model.timeline import Story
 
-_SOME_ISOLATED = "What was isolated until then stays so; `forklore log` shows it, and each can be undone."
-
 
 @dataclass(frozen=True, slots=True)
 class Refused:
@@ -61,7 +59,7 @@ def isolate_all(story: Story | None, context: Context) -> IsolatedAll:
     except Cancelled as error:
         if not done:
             raise
-        raise Cancelled(error.message, action=_SOME_ISOLATED) from error
+        raise Cancelled("isolated") from error
     return IsolatedAll(tuple(each for each in done if each.operation is not None), tuple(refused))
 
 

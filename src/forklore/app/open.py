@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import UTC, datetime
+from contextlib import suppress
 from pathlib import Path
 
 from forklore.app.context import Outside
@@ -49,13 +49,13 @@ def open_workspace(
     Without *path* the environment's ``FORKLORE_DATA`` and then the usual places are tried.
     """
     if request is not None and not is_operation_id(request):
-        raise BadRequest("A request is named by at most 100 letters, digits, dots, hyphens and underscores.")
+        raise BadRequest("request_name")
     root = only_one(find_roots(path, user=user))
     settings = read_settings(Places(root))
     chosen = None
     if policy is not None:
         if policy not in ("standard", "strict"):
-            raise BadRequest(f"There is no policy {policy!r}; there are standard and strict.")
+            raise BadRequest("no_policy", policy=policy)
         chosen = Policy(policy == "strict", settings.policy.overrides)
     return Forklore(
         root,
@@ -74,25 +74,38 @@ def find_roots(path: str | os.PathLike[str] | None = None, *, user: str | None =
     if path is None:
         path = os.environ.get("FORKLORE_DATA") or None
     if path is not None:
-        return find_workspaces(Path(path), user)
+        return find_workspaces(_at_home(Path(path)), user)
     for place in _USUAL_PLACES:
         try:
-            return find_workspaces(Path(place).expanduser(), user)
+            return find_workspaces(_at_home(Path(place)), user)
         except WorkspaceNotFound:
             continue
-    raise WorkspaceNotFound("No SillyTavern folder was found in the usual places.")
+    raise WorkspaceNotFound("usual_places")
+
+
+def _at_home(path: Path) -> Path:
+    """Return a path that begins with ``~`` as it leads from the user's home; as it is where nobody knows that."""
+    with suppress(RuntimeError):
+        return path.expanduser()
+    return path
 
 
 def _outside() -> Outside:
     return Outside(
         now_ms=lambda: time.time_ns() // 1_000_000,
-        timestamp=lambda: datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        timestamp=_timestamp,
         new_id=_new_id,
         new_operation_id=_new_operation_id,
         cache=_cache_folder,
         state=user_state,
         version=VERSION,
     )
+
+
+def _timestamp() -> str:
+    from datetime import UTC, datetime  # noqa: PLC0415
+
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _new_id() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from forklore.errors import ForkloreError, Kind
+from forklore.model.fact import Fact
 
 
 class Cancelled(ForkloreError):
@@ -12,16 +13,15 @@ class Cancelled(ForkloreError):
 
     code = "CANCELLED"
     kind = Kind.CONFLICT
-    action = "Nothing was changed."
 
 
 class Progress(Protocol):
     """Hears of steps, of what was found in each, and of bytes and files done; may say that it is enough."""
 
-    def step(self, number: int, title: str) -> None:
+    def step(self, number: int, fact: Fact) -> None:
         """One of the four steps of a fork begins."""
 
-    def note(self, text: str, *, good: bool | None = None) -> None:
+    def note(self, fact: Fact, *, good: bool | None = None) -> None:
         """Something was found or done in the current step; good, bad, or neither."""
 
     def advance(self, done: int, total: int) -> None:
@@ -34,10 +34,10 @@ class Progress(Protocol):
 class Silent:
     """Nobody is listening."""
 
-    def step(self, number: int, title: str) -> None:
+    def step(self, number: int, fact: Fact) -> None:
         """Say nothing."""
 
-    def note(self, text: str, *, good: bool | None = None) -> None:
+    def note(self, fact: Fact, *, good: bool | None = None) -> None:
         """Say nothing."""
 
     def advance(self, done: int, total: int) -> None:

@@ -22,7 +22,6 @@ class LorebookMissing(ForkloreError):
 
     code = "LOREBOOK_MISSING"
     kind = Kind.NOT_FOUND
-    action = "Put the lorebook back, or attach another one to the chat in SillyTavern."
 
 
 class LorebookDamaged(ForkloreError):
@@ -30,7 +29,6 @@ class LorebookDamaged(ForkloreError):
 
     code = "LOREBOOK_UNREADABLE"
     kind = Kind.DAMAGED
-    action = "Restore the lorebook from a backup."
 
 
 class QueueDamaged(ForkloreError):
@@ -38,7 +36,6 @@ class QueueDamaged(ForkloreError):
 
     code = "QUEUE_UNREADABLE"
     kind = Kind.DAMAGED
-    action = "Let ST-Auto-Recap write its queue anew."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +73,7 @@ def queue(address: ChatAddress, context: Context, *, cancel: Sequence[str] = ())
             with open_timeline(context.workspace, address) as timeline:
                 return _cancellation(timeline, frozenset(cancel))
 
-        operation = apply_alone(make_plan, context).operation.id
+        operation = apply_alone(make_plan, context, what="queue").operation.id
     with open_timeline(context.workspace, address) as timeline:
         return QueueShown(str(address), timeline.book_name, _operations(timeline), operation)
 
@@ -84,10 +81,10 @@ def queue(address: ChatAddress, context: Context, *, cancel: Sequence[str] = ())
 def _cancellation(timeline: OpenTimeline, ids: frozenset[str]) -> Plan:
     known = {operation.operation_id for operation in _operations(timeline)}
     if missing := ids - known:
-        raise BadRequest(f"The queue has no operation {', '.join(sorted(missing))}.")
+        raise BadRequest("not_in_queue", operations=sorted(missing))
     book = timeline.lorebook
     if book is None or book.content is None:
-        raise BadRequest("The chat has no lorebook, so it has no queue.")
+        raise BadRequest("no_queue", chat=str(timeline.address))
     edit = cancellation(book.content, book.path, ids)
     unchanged = ((book.path, timeline.files[book.path].fingerprint),)
     return Plan("cancel", str(timeline.address), (edit,), 0, unchanged=unchanged)
@@ -98,12 +95,12 @@ def _operations(timeline: OpenTimeline) -> tuple[QueuedOperation, ...]:
     timeline.needs_header()
     book = timeline.lorebook
     if book is not None and book.fault == MISSING:
-        raise LorebookMissing(f"The lorebook {book.name!r} is missing.")
+        raise LorebookMissing(lorebook=book.name)
     if book is not None and book.fault == OUTSIDE:
-        raise LinkOutside(f"The lorebook {book.name!r} is not read. {book.details}")
+        raise LinkOutside("lorebook", lorebook=book.name, reason=book.reason)
     if book is not None and book.fault == UNREADABLE:
-        raise LorebookDamaged(f"The lorebook {book.name!r} cannot be read. {book.details}")
+        raise LorebookDamaged(lorebook=book.name, reason=book.reason)
     try:
         return read_queue(timeline.book)
     except QueueUnreadable as error:
-        raise QueueDamaged(str(error)) from error
+        raise QueueDamaged(reason=error.fact) from error

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from forklore import texts
 from forklore.app.applying import apply_alone, would_change
 from forklore.app.context import Context
 from forklore.app.isolate import isolate, share
@@ -21,16 +22,13 @@ from forklore.gathered.timeline import MISSING, TimelineState
 from forklore.gathered.workspace import WorkspaceIndex
 from forklore.log.operations import Operation
 from forklore.model.address import ChatAddress, place_of
+from forklore.model.fact import Fact
 from forklore.model.finding import Finding
 from forklore.model.plan import Change, EditFile, Plan
-from forklore.planning.repairing import REPAIRS, RepairCase, plan_repair
+from forklore.planning.repairing import RepairCase, plan_repair
 
-OF_THEIR_OWN = {
-    "isolate": "Give the timeline its own lorebook and record: `forklore isolate`",
-    "isolate-others": "Give each of the other timelines that use it a lorebook of its own",
-    "share": "Declare that the lorebook is shared on purpose: `forklore isolate --share`",
-}
-"""Repairs that are operations with a command of their own."""
+OF_THEIR_OWN = ("isolate", "isolate-others", "share")
+"""Repairs that are operations with a command of their own, with the keys of their texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +36,20 @@ class RepairOffered:
     """One repair of a finding, with what it would change."""
 
     name: str
-    does: str
     plan: tuple[tuple[str, str], ...]
+    source: str | None = None
+    """``present`` where it can only use the lorebook of today."""
+
+    @property
+    def does(self) -> str:
+        """What it does, in one line."""
+        return texts.text(f"repair.{self.name}.{self.source}" if self.source else f"repair.{self.name}")
 
     def to_json(self) -> dict[str, Any]:
         """Return the repair as ``repair`` lists it."""
         return {
             "repair": self.name,
+            "source": self.source,
             "does": self.does,
             "plan": [{"action": action, "path": path} for action, path in self.plan],
         }
@@ -59,7 +64,7 @@ class Repairs:
     offered: tuple[RepairOffered, ...]
     applied: str | None = None
     operation: str | None = None
-    pending: tuple[str, ...] = ()
+    pending: tuple[Fact, ...] = ()
     """What could not be written any more after the finding was gone."""
 
     def to_json(self) -> dict[str, Any]:
@@ -70,7 +75,8 @@ class Repairs:
             "repairs": [offer.to_json() for offer in self.offered],
             "applied": self.applied,
             "operation": self.operation,
-            "pending": list(self.pending),
+            "pending": [texts.words(each) for each in self.pending],
+            "pending_facts": list(self.pending),
         }
 
 
@@ -86,8 +92,7 @@ def repair(address: ChatAddress, code: str, name: str, context: Context, *, book
     offered = offer_repairs(address, code, context, book=book)
     names = [offer.name for offer in offered.offered]
     if name not in names:
-        shown = ", ".join(names) or "none"
-        raise BadRequest(f"{name!r} is no repair of {code} here; there are: {shown}.")
+        raise BadRequest("no_repair", repair=name, finding=code, repairs=names)
 
     if name in OF_THEIR_OWN:
         operation_id = _by_its_own_command(address, name, context)
@@ -137,11 +142,11 @@ def make_repair(
                 raise _nothing_left(code)
             return plan
 
-    return apply_alone(make_plan, context).operation
+    return apply_alone(make_plan, context, what="repair").operation
 
 
 def _nothing_left(code: str) -> BadRequest:
-    return BadRequest(f"There is nothing left to repair about {code}.", action="Nothing was changed.")
+    return BadRequest("nothing_to_repair", finding=code)
 
 
 def _repair_plan(name: str, case: RepairCase, changes: tuple[Change, ...]) -> Plan:
@@ -168,22 +173,19 @@ def _finding(timeline: TimelineState, index: WorkspaceIndex, code: str) -> Findi
     for finding in found:
         if finding.code == code:
             return finding
-    codes = ", ".join(sorted({finding.code for finding in found})) or "none"
-    raise BadRequest(f"{str(timeline.address)!r} has no finding {code!r}; it has: {codes}.")
+    codes = sorted({finding.code for finding in found})
+    raise BadRequest("no_finding", chat=str(timeline.address), finding=code, codes=codes)
 
 
 def _offered(name: str, case: RepairCase) -> RepairOffered | None:
     if name in OF_THEIR_OWN:
-        return RepairOffered(name, OF_THEIR_OWN[name], ())
+        return RepairOffered(name, ())
     changes = plan_repair(name, case)
     if not changes:
         return None
-    does = REPAIRS[name][0]
-    if name == "from-parent" and case.parents_book and case.parents_book.source == "present":
-        does = (
-            "Copy the parent's lorebook as it is today: nothing tells how it was at the fork, so it may know the future"
-        )
-    return RepairOffered(name, does, tuple((_action(change), change.path) for change in changes))
+    of_today = name == "from-parent" and case.parents_book and case.parents_book.source == "present"
+    plan = tuple((_action(change), change.path) for change in changes)
+    return RepairOffered(name, plan, "present" if of_today else None)
 
 
 def _action(change: Change) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from forklore.app.applying import apply_alone
 from forklore.app.context import Context
 from forklore.checks.requirements import REQUIREMENTS
-from forklore.checks.settings import SettingsInvalid, settings_of
+from forklore.checks.settings import SettingsInvalid, refuse_lowered, settings_of
 from forklore.disk.settings import read_settings, read_stored
 from forklore.errors import BadRequest
 from forklore.model.names import fault_of_template
@@ -85,7 +85,7 @@ def change_settings(change: SettingsChange, context: Context) -> SettingsShown:
     def make_plan() -> Plan:
         return plan_settings(_stored(context), _wanted(change, context), is_new=_is_new(context))
 
-    return show_settings(context, apply_alone(make_plan, context).operation.id)
+    return show_settings(context, apply_alone(make_plan, context, what="settings").operation.id)
 
 
 def _wanted(change: SettingsChange, context: Context) -> dict[str, Any]:
@@ -103,27 +103,28 @@ def _wanted(change: SettingsChange, context: Context) -> dict[str, Any]:
         wanted["shared_books"] = _shared(stored.get("shared_books", []), change.shared_books, context)
     try:
         settings_of(wanted)
+        refuse_lowered(change.requirements or {})
     except SettingsInvalid as error:
-        raise BadRequest(error.message) from error
+        raise BadRequest("settings", reason=error.fact) from error
     for template in (change.names or {}).values():  # of those that are new: what was stored is made to fit
         if template is not None and (fault := fault_of_template(template)):
-            raise BadRequest(fault, action="Use {parent} and {n}, and text that can be the name of a file.")
+            raise BadRequest("name_template", reason=fault)
     return wanted
 
 
 def _merged(key: str, stored: Mapping[str, Any], given: object) -> dict[str, Any]:
     if not isinstance(given, Mapping):
-        raise BadRequest(f"{key} is no object.")
+        raise BadRequest("not_an_object", key=key)
     merged = {**stored, **given}
     return {name: value for name, value in merged.items() if value is not None}
 
 
 def _shared(stored: list[str], given: object, context: Context) -> list[str]:
     if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(book, str) for book in given):
-        raise BadRequest("shared_books is no list of names.")
+        raise BadRequest("not_a_list", key="shared_books")
     for book in sorted(set(given) - set(stored)):
         if not context.workspace.exists(context.workspace.book_path(book)):
-            raise BadRequest(f"There is no lorebook {book!r}.", action="Give the name of a lorebook as it is.")
+            raise BadRequest("no_such_lorebook", lorebook=book)
     return [*(book for book in stored if book in given), *dict.fromkeys(book for book in given if book not in stored)]
 
 
@@ -132,7 +133,7 @@ def _shared(stored: list[str], given: object, context: Context) -> list[str]:
 
 def share_on_purpose(book: str, chat: str, context: Context) -> str:
     """Note that a lorebook is shared on purpose; return the operation, which can be undone like any other."""
-    return apply_alone(lambda: share_plan(book, chat, context), context).operation.id
+    return apply_alone(lambda: share_plan(book, chat, context), context, what="settings").operation.id
 
 
 def share_plan(book: str, chat: str, context: Context) -> Plan:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.app.context import Context
+from forklore.app.context import ChatMeant, Context
 from forklore.channels.running_recap import read_running_recap
 from forklore.channels.scenes import scene_breaks
 from forklore.checks.scenes import missing_at_scene
@@ -109,20 +109,16 @@ def stories(context: Context) -> Stories:
     return Stories(_stories(context))
 
 
-def tree(chat: str | None, context: Context) -> Story:
+def tree(chat: ChatMeant | None, context: Context) -> Story:
     """Return one story: the one *chat* belongs to, or the only one."""
     if chat is None:
         stories = _stories(context)
         if len(stories) == 1:
             return stories[0]
         if not stories:
-            raise ChatNotFound("There are no stories yet.", action="Write a chat in SillyTavern first.")
-        raise ChatAmbiguous(
-            f"There are {len(stories)} stories:",
-            action="Name a chat of the story to draw.",
-            choices=[story.main for story in stories],
-        )
-    return _place_of(context.workspace.resolve(chat), context)[0]
+            raise ChatNotFound("no_stories")
+        raise ChatAmbiguous("stories", count=len(stories), choices=[story.main for story in stories])
+    return _place_of(context.resolve(chat), context)[0]
 
 
 def show(address: ChatAddress, context: Context) -> TimelineShown:
@@ -137,7 +133,7 @@ def show(address: ChatAddress, context: Context) -> TimelineShown:
                 for scene in scene_breaks(text, upto=text.message_count - 1)
             )
         except ChatDamaged as error:
-            raise ChatUnreadable(f"{str(address)!r} is damaged. {error}") from error
+            raise ChatUnreadable(chat=str(address), reason=error.fact) from error
         book = timeline.book
     story, place = _place_of(address, context)
     return TimelineShown(
@@ -186,7 +182,7 @@ def _place_of(address: ChatAddress, context: Context) -> tuple[Story, Timeline]:
         for timeline in story.timelines:
             if address.means(timeline.chat):
                 return story, timeline
-    raise ChatUnreadable(f"{str(address)!r} cannot be read.")
+    raise ChatUnreadable("unplaced", chat=str(address))
 
 
 def _has_recorded_book(record: Mapping[str, Any], timeline: OpenTimeline) -> bool:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from forklore import texts
 from forklore.app.applying import apply_alone
 from forklore.app.context import Context
 from forklore.app.links import edits_that_fit
@@ -17,11 +18,11 @@ from forklore.app.undo import in_trash, seen_in_trash
 from forklore.disk.failures import refusal_of
 from forklore.disk.lock import workspace_lock
 from forklore.disk.system import is_link
-from forklore.disk.transaction.publishing import NameTaken
 from forklore.disk.workspace import Workspace
-from forklore.errors import BadRequest, ForkloreError, Kind
+from forklore.errors import BadRequest, ForkloreError, Kind, NameTaken
 from forklore.log.operations import Operation, seconds_of
 from forklore.model.address import ChatAddress
+from forklore.model.fact import Fact
 from forklore.model.plan import EditFile, Plan, RestoreFile
 from forklore.model.stored import TRASH, number_in
 from forklore.model.timeline import children_of
@@ -67,11 +68,17 @@ class Restored:
     operation: str
     also: tuple[str, ...] = ()
     """What came back with it: a chat is never without its lorebook."""
-    pending: tuple[str, ...] = ()
+    pending: tuple[Fact, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the restored file as the contract shows it."""
-        return {"item": self.item, "path": self.path, "operation": self.operation, "pending": list(self.pending)}
+        return {
+            "item": self.item,
+            "path": self.path,
+            "operation": self.operation,
+            "pending": [texts.words(each) for each in self.pending],
+            "pending_facts": list(self.pending),
+        }
 
 
 class ItemNotFound(ForkloreError):
@@ -79,7 +86,6 @@ class ItemNotFound(ForkloreError):
 
     code = "ITEM_NOT_FOUND"
     kind = Kind.NOT_FOUND
-    action = "Run `forklore trash` to see what is there."
 
 
 # --- looking ------------------------------------------------------------------------------------------------------
@@ -129,18 +135,12 @@ def _resolve(wanted: str, context: Context) -> TrashItem:
     found = [each for each in items if each.item == wanted]
     found = found or [each for each in items if wanted.casefold() in f"{each.item}\n{each.path or ''}".casefold()]
     if not found:
-        raise ItemNotFound(f"There is no {wanted!r} in the trash.")
+        raise ItemNotFound(item=wanted)
     if len(found) > 1:
-        raise BadRequest(
-            f"{wanted!r} fits {len(found)} items:",
-            action="Give the whole id of the item.",
-            choices=[each.item for each in found],
-        )
+        raise BadRequest("several_items", text=wanted, count=len(found), choices=[each.item for each in found])
     if found[0].path is None:
         context.transactions.log.refuse_unread(found[0].item.partition("/")[0])
-        raise ItemNotFound(
-            f"Where {found[0].item!r} came from is not known.", action=f"Copy it by hand out of {TRASH}."
-        )
+        raise ItemNotFound("origin", item=found[0].item, folder=TRASH)
     return found[0]
 
 
@@ -157,7 +157,7 @@ def restore(wanted: str, context: Context) -> Restored:
         made[:] = [(item, _restore_plan(item, context))]
         return made[0][1]
 
-    applied = apply_alone(make_plan, context)
+    applied = apply_alone(make_plan, context, what="restore")
     item, plan = made[0]
     also = (change.path for change in plan.changes if isinstance(change, RestoreFile) and change.path != item.path)
     return Restored(item.item, item.path or "", applied.operation.id, tuple(also), applied.pending)
@@ -165,9 +165,7 @@ def restore(wanted: str, context: Context) -> Restored:
 
 def _refuse_if_taken(item: TrashItem, workspace: Workspace) -> None:
     if item.path is not None and workspace.is_taken(item.path):
-        raise NameTaken(
-            f"{item.path!r} is there already.", action="Rename or delete what stands there. Nothing was changed."
-        )
+        raise NameTaken("file", path=item.path)
 
 
 def _restore_plan(item: TrashItem, context: Context) -> Plan:
@@ -235,7 +233,7 @@ def _what_pointed_to_it(operation: Operation, address: ChatAddress, workspace: W
 def items_older_than(days: float, context: Context) -> tuple[TrashItem, ...]:
     """Return what has been in the trash for at least *days* days."""
     if days < 0:
-        raise BadRequest(f"{days:g} is not a number of days.")
+        raise BadRequest("days", days=f"{days:g}")
     latest = context.now_ms() / 1000 - days * _DAY
     found = ((item, seconds_of(item.when)) for item in trash(context).items)
     return tuple(item for item, when in found if when is not None and when <= latest)
@@ -246,7 +244,7 @@ def empty_trash(older_than: float, context: Context) -> TrashShown:
     if not items_older_than(older_than, context):
         return TrashShown(())
     root, disk = Path(context.workspace.places.folder(TRASH)), context.transactions.disk
-    with workspace_lock(context.workspace.root, what="operation"):
+    with workspace_lock(context.workspace.root, what="trash"):
         context.transactions.recover()  # what an interrupted operation has trashed may have to come back
         items = items_older_than(older_than, context)
         try:
@@ -257,7 +255,5 @@ def empty_trash(older_than: float, context: Context) -> TrashShown:
                     folder.rmdir()  # only if it is empty now
         except OSError as error:
             reason = error.strerror or str(error)
-            raise refusal_of(error)(
-                f"The trash could not be emptied ({reason}).", action="Check the disk, then try again."
-            ) from error
+            raise refusal_of(error)("trash", reason=reason) from error
     return TrashShown(items)

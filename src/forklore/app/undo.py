@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
+from forklore import texts
 from forklore.app.applying import apply_alone, would_change
 from forklore.app.context import Context
 from forklore.app.links import edits_that_fit, fork_link_edits
@@ -25,6 +26,7 @@ from forklore.formats.json_text import NotJson, to_text
 from forklore.gathered.workspace import WorkspaceIndex
 from forklore.log.operations import Operation, undone_ids
 from forklore.model.address import place_of
+from forklore.model.fact import Fact
 from forklore.model.plan import HEADER, EditFile, LineEdit, Plan
 from forklore.model.timeline import ChatFacts, Identity, children_of
 from forklore.planning.undo import (
@@ -43,7 +45,6 @@ class OperationNotFound(ForkloreError):
 
     code = "OPERATION_NOT_FOUND"
     kind = Kind.NOT_FOUND
-    action = "Run `forklore log` to see the operations."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class Undone:
 
     undone: str
     operation: str
-    pending: tuple[str, ...] = ()
+    pending: tuple[Fact, ...] = ()
     left: tuple[LeftToPage, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -84,7 +85,8 @@ class Undone:
         return {
             "undone": self.undone,
             "operation": self.operation,
-            "pending": list(self.pending),
+            "pending": [texts.words(each) for each in self.pending],
+            "pending_facts": list(self.pending),
             "left": [each.to_json() for each in self.left],
         }
 
@@ -106,7 +108,7 @@ def undo(wanted: str | None, context: Context, *, leave_parent: bool = False) ->
         planned[:] = [(operation, left)]
         return plan
 
-    applied = apply_alone(make_plan, context).operation
+    applied = apply_alone(make_plan, context, what="undo").operation
     operation, left = planned[0]
     to_page = tuple(LeftToPage.of(change, operation.chat) for change in left)
     return Undone(operation.id, applied.id, applied.pending, to_page)
@@ -118,19 +120,16 @@ def _meant(wanted: str | None, index: WorkspaceIndex) -> Operation:
         for operation in index.operations:
             if operation.undoes is None and operation.id not in index.undone:
                 return operation
-        raise OperationNotFound("There is nothing to undo.", action="Nothing was changed.")
+        raise OperationNotFound("nothing")
     fits = [operation for operation in index.operations if operation.id == wanted]
     fits = fits or [operation for operation in index.operations if str(operation.turn.number) == wanted]
     if len(fits) > 1:
-        raise BadRequest(
-            f"There are {len(fits)} operations with the number {wanted}:",
-            action="Give the whole id of the operation.",
-            choices=[operation.id for operation in fits],
-        )
+        choices = [operation.id for operation in fits]
+        raise BadRequest("several_operations", number=wanted, count=len(fits), choices=choices)
     if not fits:
-        raise OperationNotFound(f"There is no operation {wanted!r}.")
+        raise OperationNotFound(operation=wanted)
     if fits[0].id in index.undone:
-        raise UndoRefused(f"The operation {wanted!r} is undone already.", action="Nothing was changed.")
+        raise UndoRefused("undone", operation=wanted)
     return fits[0]
 
 
@@ -170,7 +169,7 @@ def _undo_plan(
         item_of=lambda change: _item_now(change, log, workspace),
     )
     if not would_change(plan, workspace):
-        raise UndoRefused("What the operation changed was changed again since.")
+        raise UndoRefused("changed_again")
     return plan, left
 
 
@@ -249,8 +248,8 @@ def _refuse_if_gone_on(operation: Operation, log: list[Operation], workspace: Wo
             continue  # removed by somebody: what is left can still be taken back
         name = path.rpartition("/")[2]
         if later is None:
-            raise UndoRefused(f"{name!r} has gone on since the {operation.kind} was made.")
-        raise UndoRefused(f"{name!r} was changed since, with the {later.kind} {later.id}.", action=_undo_first(later))
+            raise UndoRefused("gone_on", file=name, kind=operation.kind)
+        raise UndoRefused("changed", file=name, kind=later.kind, operation=later.id)
 
 
 def _only_changed_by(file: OpenFile, path: str, content: Content, later: list[Operation]) -> Operation | None:
@@ -268,10 +267,6 @@ def _only_changed_by(file: OpenFile, path: str, content: Content, later: list[Op
     return edits[0][0] if is_content(data, content) else None
 
 
-def _undo_first(later: Operation) -> str:
-    return f"Undo that first: forklore undo {later.id}. Nothing was changed."
-
-
 def _refuse_if_moved_since(operation: Operation, log: list[Operation], workspace: Workspace) -> None:
     """Refuse while later operations have made or trashed the same files: they have to be undone first.
 
@@ -285,17 +280,11 @@ def _refuse_if_moved_since(operation: Operation, log: list[Operation], workspace
             path = change["path"]
             gone = change["do"] == "trash" and path in edited and not workspace.exists(path)
             if gone or (change["do"] != "edit" and path in moved):
-                did = "went to the trash" if change["do"] == "trash" else "was made or put back"
-                raise UndoRefused(
-                    f"{path.rpartition('/')[2]!r} {did} since, with the {later.kind} {later.id}.",
-                    action=_undo_first(later),
-                )
+                did = "trashed" if change["do"] == "trash" else "made"
+                raise UndoRefused(did, file=path.rpartition("/")[2], kind=later.kind, operation=later.id)
     for change in operation.changes:
         if change["do"] == "trash" and workspace.exists(change["path"]):
-            raise UndoRefused(
-                f"{change['path']!r} is there already.",
-                action="Rename or delete what stands there, then try again. Nothing was changed.",
-            )
+            raise UndoRefused("taken", path=change["path"])
 
 
 def _effective_since(operation: Operation, log: list[Operation]) -> list[Operation]:
@@ -312,12 +301,9 @@ def _refuse_if_named(operation: Operation, workspace: Workspace, found: Referenc
     for book in sorted(books):
         named = found.of(book, besides=operation.chat)
         if named:
-            raise UndoRefused(f"The lorebook {book!r} is in use. {named[0]}")
+            raise UndoRefused("in_use", lorebook=book, reason=named[0])
         if found.unreadable and not may_be_unknown:
-            raise UndoRefused(
-                f"Whether the lorebook {book!r} is in use cannot be told. {found.unreadable[0]}",
-                action="Mend or remove what cannot be read, then try again. Nothing was changed.",
-            )
+            raise UndoRefused("maybe_in_use", lorebook=book, reason=found.unreadable[0])
 
 
 def _refuse_if_not_as_isolated(operation: Operation, workspace: Workspace) -> None:
@@ -329,9 +315,9 @@ def _refuse_if_not_as_isolated(operation: Operation, workspace: Workspace) -> No
             with OpenFile(workspace.file(change["path"])) as file:
                 as_left = is_as_left(inverse_edits(change), to_text(file.chat.line_bytes(HEADER)))
         except (OSError, NotJson, IndexError) as error:
-            raise UndoRefused(f"{name!r} cannot be read any more.") from error
+            raise UndoRefused("unreadable", chat=name) from error
         if not as_left:
-            raise UndoRefused(f"{name!r} names another lorebook since, or is another chat.")
+            raise UndoRefused("other_lorebook", chat=name)
 
 
 def _refuse_if_built_on(operation: Operation, chats: Sequence[ChatFacts]) -> None:
@@ -346,10 +332,10 @@ def _refuse_if_built_on(operation: Operation, chats: Sequence[ChatFacts]) -> Non
     for name in sorted(forks):
         for child in children_of(folder, name, beside.get(name, Identity()), chats):
             if child not in own and child not in there_before:
-                raise UndoRefused(f"{child!r} was forked from it.")
+                raise UndoRefused("forked", chat=child)
     for chat in chats:
         if chat.lorebook in books and chat.address not in own and chat.address != operation.chat:
-            raise UndoRefused(f"{chat.address!r} uses its lorebook.")
+            raise UndoRefused("lorebook_used", chat=chat.address)
 
 
 def _stem(path: str) -> str:

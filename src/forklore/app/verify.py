@@ -13,6 +13,8 @@ from forklore.gathered.timeline import TimelineState
 from forklore.model.address import ChatAddress
 from forklore.model.finding import Finding, Severity
 
+AS_RECORDED, EDITED, UNKNOWN = "as_recorded", "edited", "unknown"
+
 
 @dataclass(frozen=True, slots=True)
 class Verified:
@@ -21,8 +23,10 @@ class Verified:
     chat: str
     kind: str
     findings: tuple[Finding, ...]
-    facts: dict[str, str]
-    """What the recorded digests prove about the fork point, in words: no errors."""
+    facts: dict[str, Any]
+    """What the recorded digests prove about the fork point, of the messages and of each lorebook: no errors."""
+    notes: tuple[Finding, ...] = ()
+    """What is neither wrong nor worth a warning."""
 
     @property
     def ok(self) -> bool:
@@ -36,6 +40,7 @@ class Verified:
             "kind": self.kind,
             "ok": self.ok,
             "findings": [finding.to_json() for finding in self.findings],
+            "notes": [finding.to_json() for finding in self.notes],
             "facts": self.facts,
         }
 
@@ -45,30 +50,42 @@ def verify(address: ChatAddress, context: Context) -> Verified:
     index = context.index(of=address)
     with open_timeline(context.workspace, address) as opened:
         timeline = looked_through(opened, index, context.workspace, prove=True)
-        return Verified(str(address), timeline.kind, checks.verify(timeline, index), _facts(timeline))
+        found = checks.verify(timeline, index, (*checks.OPENING, *checks.ON_REQUEST))
+        return Verified(
+            str(address),
+            timeline.kind,
+            tuple(finding for finding in found if finding.severity is not Severity.NOTE),
+            _facts(timeline),
+            tuple(finding for finding in found if finding.severity is Severity.NOTE),
+        )
 
 
-def _facts(timeline: TimelineState) -> dict[str, str]:
-    """Return what the recorded digests prove; what was never recorded is not spoken of."""
-    then, now = timeline.digests, timeline.digests_now
-    facts: dict[str, str] = {}
-    if then.get("messages") and timeline.forked_at is not None:
-        facts["messages"] = _messages_fact(timeline, timeline.forked_at)
-    if "lorebook" in now:
-        facts["lorebook"] = "as cloned" if now["lorebook"] == then["lorebook"] else "has gone on since the fork"
-    return facts
+def _facts(timeline: TimelineState) -> dict[str, Any]:
+    """Return what the recorded digests prove; they are of all messages and of a whole book, so not what changed."""
+    book = timeline.book_name
+    books = {} if book is None else {book: {"state": _state_of_book(timeline), "changed": []}}
+    return {"messages": {"state": _state_of_messages(timeline), "changed": []}, "lorebooks": books}
 
 
-def _messages_fact(timeline: TimelineState, at: int) -> str:
+def _state_of_messages(timeline: TimelineState) -> str:
+    then, now, at = timeline.digests.get("messages"), timeline.digests_now.get("messages"), timeline.forked_at
+    if not then or at is None:
+        return UNKNOWN
     if not timeline.chat.has(at):
-        return f"fewer than at the fork: {timeline.chat.message_count} of {at + 1}"
-    if "messages" not in timeline.digests_now:
-        return "changed while they were read"
-    if timeline.digests_now["messages"] == timeline.digests["messages"]:
-        return f"0 to {at} as they were at the fork"
-    if any(link.message <= at for link in links_of(timeline.chat)):
-        return f"0 to {at} are not byte for byte as at the fork; a link to a fork made from one of them is enough"
-    return f"0 to {at} were edited since the fork"
+        return EDITED  # some were deleted
+    if now is None:
+        return UNKNOWN
+    if now == then:
+        return AS_RECORDED
+    # A link to a fork that was made from one of them is enough to change the digest, and may be all.
+    return UNKNOWN if any(link.message <= at for link in links_of(timeline.chat)) else EDITED
+
+
+def _state_of_book(timeline: TimelineState) -> str:
+    now, record = timeline.digests_now.get("lorebook"), timeline.record or {}
+    if now is None or record.get("cloned_lorebook_name", timeline.book_name) != timeline.book_name:
+        return UNKNOWN  # nothing was recorded of this book
+    return AS_RECORDED if now == timeline.digests.get("lorebook") else EDITED
 
 
 __all__ = ["Verified", "verify"]

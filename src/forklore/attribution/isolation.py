@@ -29,12 +29,12 @@ from forklore.formats.json_edit import apply_edits
 from forklore.formats.json_text import encode, to_bytes, to_text
 from forklore.formats.lorebook_json import REGISTRY_PREFIX, EntryKey, Lorebook, parse_lorebook, retitled
 from forklore.gathered.timeline import TimelineState
+from forklore.model.fact import some
 from forklore.model.finding import Finding, Severity
 from forklore.model.plan import Drop, Edit, Put
 from forklore.model.timeline import mark_of
 
 _INDEX = re.compile(r"\A(\[[^:\]]*: )(.*)(\]\s*)\Z", re.DOTALL)
-_NAMED_AT_MOST = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +90,8 @@ def _cut_book(parent: TimelineState, point: ForkPoint, earlier: Earlier, *, kin:
 
 
 def _in_doubt(shares: tuple[Share, ...]) -> Finding:
-    names = [f"{share.comment or 'unnamed'} (UID {share.uid}): {share.because}" for share in shares[:_NAMED_AT_MOST]]
-    more = [f"… and {len(shares) - _NAMED_AT_MOST} more"] if len(shares) > _NAMED_AT_MOST else []
-    return Finding(
-        "ENTRIES_IN_DOUBT",
-        Severity.WARNING,
-        "Some lorebook entries are kept that may come from another timeline",
-        "Look through them, and delete what has not happened here",
-        listed=(*names, *more),
-    )
+    entries, more = some([{"uid": each.uid, "name": each.comment, "because": each.because} for each in shares])
+    return Finding("ENTRIES_IN_DOUBT", Severity.WARNING, {"count": len(shares), "entries": entries, "more": more})
 
 
 def _entries(book: Lorebook, split: Split, kin: Kin) -> dict[str, Any]:

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from forklore import texts
 from forklore.attribution.kinship import kin_of
 from forklore.attribution.splitting import split_book
-from forklore.attribution.witnesses import CERTAIN, LIKELY, POSSIBLE, Account, Accounts, terms_of
+from forklore.attribution.witnesses import CERTAIN, LIKELY, POSSIBLE, Account, Accounts, terms_of, wrote
 from forklore.formats.lorebook_json import EntryKey, Lorebook
+from forklore.model.fact import Fact
 from forklore.model.timeline import Timeline
 
 
@@ -20,11 +22,12 @@ class Producer:
     chat: str
     confidence: str
     """``certain``, ``likely`` or ``possible``."""
-    because: str
+    because: Fact
 
     def to_json(self) -> dict[str, Any]:
         """Return the timeline as the report shows it."""
-        return {"chat": self.chat, "confidence": self.confidence, "because": self.because}
+        because = {"because": texts.words(self.because), "reason": self.because}
+        return {"chat": self.chat, "confidence": self.confidence, **because}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +104,7 @@ def _producers(key: EntryKey, entry: Mapping[str, Any], sources: Sequence[Accoun
 def _by_scenes(key: EntryKey, source: Account) -> Producer | None:
     for work in source.works:
         if work.message >= source.since and work.lists(key):
-            because = f"the scene that ends at message {work.message} made it or merged into it"
-            return Producer(source.chat, CERTAIN, because)
+            return Producer(source.chat, CERTAIN, wrote("scene", message=work.message))
     trace = source.first_trace(key)
     if trace is None or trace.message < source.since:
         return None
@@ -111,7 +113,7 @@ def _by_scenes(key: EntryKey, source: Account) -> Producer | None:
 
 def _by_words(entry: Mapping[str, Any], source: Account) -> Producer | None:
     named, keys = terms_of(entry)
-    for terms, confidence, what in ((named, LIKELY, "its name"), (keys, POSSIBLE, "one of its keys")):
+    for terms, confidence, what in ((named, LIKELY, "name"), (keys, POSSIBLE, "key")):
         if numbers := source.mentions(terms):
-            return Producer(source.chat, confidence, f"{what} is first mentioned in message {numbers[0]}")
+            return Producer(source.chat, confidence, wrote(what, message=numbers[0]))
     return None

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from forklore.attribution.witnesses import POSSIBLE, Account, Accounts, Trace, Work, terms_of
+from forklore.attribution.witnesses import POSSIBLE, Account, Accounts, Trace, Work, terms_of, wrote
 from forklore.channels.registry import registry_lines
 from forklore.formats.lorebook_json import EntryKey, Lorebook
+from forklore.model.fact import Fact
 
 BASE, OWN, LIVE = "base", "own", "live"
 """Which state of an entry is taken: as it was when the timelines parted, as the timeline's last snapshot, as it is."""
@@ -46,7 +47,7 @@ class Share(NamedTuple):
     uid: Any
     comment: str
     keeps: bool
-    because: str
+    because: Fact
     version: str = LIVE
     in_doubt: bool = False
     """It is kept, although it may come from another timeline."""
@@ -118,7 +119,7 @@ class _Question(NamedTuple):
         if self._own_scenes_list_it():
             return self._written_by_itself()
         if self.has_base and not self.kin.gone_on:
-            return self._gets_not("it is not in the last snapshot that the timeline has")
+            return self._gets_not(wrote("later"))
         return self._written_since()
 
     # --- what was there when the timelines parted -----------------------------------------------------------------
@@ -129,20 +130,20 @@ class _Question(NamedTuple):
             # The snapshot was taken when another timeline had written into the book already.
             if not self._is_mentioned():
                 return self._gets_not(elsewhere.because)
-            return self._gets(f"others may have written it: {elsewhere.because}", BASE, in_doubt=True)
+            return self._gets(wrote("others", reason=elsewhere.because), BASE, in_doubt=True)
         if self.kin.gone_on and self._own_scenes_list_it():
             return self._written_by_itself()
         by_hand = self.now is not None and _reads_otherwise(before, self.now) and not self._others_touch()
         if self.kin.gone_on and by_hand:
-            return self._gets("it was edited by hand, nobody knows in which timeline", in_doubt=True)
-        return self._gets("it was there when the timelines parted", BASE)
+            return self._gets(wrote("by_hand"), in_doubt=True)
+        return self._gets(wrote("before"), BASE)
 
     # --- what came later ------------------------------------------------------------------------------------------
 
     def _written_by_itself(self) -> Share:
         if self._others_touch():
-            return self._gets("its own scenes wrote into it, and others did too", OWN, in_doubt=True)
-        return self._gets("its own scenes wrote it")
+            return self._gets(wrote("both"), OWN, in_doubt=True)
+        return self._gets(wrote("own"))
 
     def _written_since(self) -> Share:
         """Decide on an entry that no snapshot from before the parting and no scene of the timeline itself knows."""
@@ -151,14 +152,14 @@ class _Question(NamedTuple):
             sure = self.has_base if elsewhere.is_listed else not self.kin.gone_on
             if sure or not (self._is_mentioned() or self._may_be_by_hand(elsewhere)):
                 return self._gets_not(elsewhere.because)
-            return self._gets(f"others may have written it: {elsewhere.because}", in_doubt=True)
+            return self._gets(wrote("others", reason=elsewhere.because), in_doubt=True)
         trace = self.kin.subject.first_trace(self.key)
         if trace and trace.is_listed and trace.message <= self.kin.at:
             return self._gets(trace.because)
-        other = "" if self._is_mentioned() else self._mentioned_elsewhere()
+        other = None if self._is_mentioned() else self._mentioned_elsewhere()
         if other and self.is_registered:
             return self._gets_not(other)
-        return self._gets(other or "nothing tells that it is another timeline's", in_doubt=self.has_base or bool(other))
+        return self._gets(other or wrote("unknown"), in_doubt=self.has_base or other is not None)
 
     def _may_be_by_hand(self, elsewhere: Trace) -> bool:
         return not elsewhere.is_listed and not self.is_registered
@@ -195,22 +196,22 @@ class _Question(NamedTuple):
     def _is_mentioned(self) -> bool:
         return self.kin.accounts.mentions(self.kin.subject, self._terms())
 
-    def _mentioned_elsewhere(self) -> str:
+    def _mentioned_elsewhere(self) -> Fact | None:
         for other, numbers in self.kin.accounts.mentioning(self._terms()):
             shared = self.kin.shared_with(other)
             message = next((number for number in numbers if number > shared), None)
             if other is not self.kin.subject and message is not None:
                 name = other.chat.partition("/")[2]
-                return f"only {name!r} speaks of it, from message {message} on"
-        return ""
+                return wrote("mentioned", chat=name, message=message)
+        return None
 
     # --- answers --------------------------------------------------------------------------------------------------
 
-    def _gets(self, because: str, version: str = LIVE, *, in_doubt: bool = False) -> Share:
+    def _gets(self, because: Fact, version: str = LIVE, *, in_doubt: bool = False) -> Share:
         version = BASE if self.now is None and self.before is not None and version == LIVE else version
         return Share(*self.key, keeps=True, because=because, version=version, in_doubt=in_doubt)
 
-    def _gets_not(self, because: str) -> Share:
+    def _gets_not(self, because: Fact) -> Share:
         return Share(*self.key, keeps=False, because=because)
 
 

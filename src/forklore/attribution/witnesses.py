@@ -14,6 +14,7 @@ from forklore.channels.running_recap import read_running_recap
 from forklore.channels.scenes import Scene, recap_data, trusted_among
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.lorebook_json import EntryKey, Outline, comment_of, known_as
+from forklore.model.fact import Fact, fact
 
 CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
 
@@ -54,8 +55,13 @@ class Trace:
 
     message: int
     confidence: str
-    because: str
+    because: Fact
     is_listed: bool = False
+
+
+def wrote(case: str, **params: Any) -> Fact:
+    """Return the fact that tells who wrote an entry, or why nobody can tell."""
+    return fact("wrote", case=case, **params)
 
 
 class Account:
@@ -93,14 +99,12 @@ class Account:
     def _first_trace(self, key: EntryKey) -> Trace | None:
         has_snapshot = False
         for work in self.works:
-            where = f"message {work.message}"
             if work.lists(key):
-                because = f"the scene that ends at {where} made it or merged into it"
-                return Trace(work.message, CERTAIN, because, is_listed=True)
+                return Trace(work.message, CERTAIN, wrote("scene", message=work.message), is_listed=True)
             if key in work.snapshot:
                 if has_snapshot:
-                    return Trace(work.message, LIKELY, f"the snapshot of {where} is the first that has it")
-                return Trace(work.message, POSSIBLE, f"it was there by {where}")
+                    return Trace(work.message, LIKELY, wrote("snapshot", message=work.message))
+                return Trace(work.message, POSSIBLE, wrote("by", message=work.message))
             has_snapshot = has_snapshot or bool(work.snapshot)
         return None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from forklore.errors import ForkloreError, Kind
+from forklore.model.fact import Fact, fact
 
 _SECONDS = 90  # stopping waits for what is being written
 
@@ -18,6 +19,13 @@ class Ran(NamedTuple):
 
     code: int
     text: str
+    fault: Fact | None = None
+    """Why it said nothing."""
+
+    @property
+    def reason(self) -> str | Fact:
+        """Why it failed, in its own words where it has any."""
+        return self.fault or self.text or fact("program_ended", exit_code=self.code)
 
 
 class SystemRefused(ForkloreError):
@@ -25,7 +33,6 @@ class SystemRefused(ForkloreError):
 
     code = "SERVICE_REFUSED"
     kind = Kind.CONFLICT
-    action = "Do what it says, then try again; `forklore service status` tells what is there."
 
 
 class Commands:
@@ -43,9 +50,9 @@ class Commands:
                 env=_environment(),
             )
         except FileNotFoundError:
-            return Ran(127, f"{command[0]} is not there.")
+            return Ran(127, "", fact("program_missing", program=command[0]))
         except subprocess.TimeoutExpired:
-            return Ran(124, f"{command[0]} did not end.")
+            return Ran(124, "", fact("program_stuck", program=command[0], seconds=_SECONDS))
         said = (ran.stdout + ran.stderr).decode("oem" if sys.platform == "win32" else "utf-8", "replace")
         return Ran(ran.returncode, " ".join(said.split()))
 
@@ -61,7 +68,7 @@ class Commands:
         """Run a program that has to succeed; raises ``SystemRefused``."""
         ran = self.run(*command)
         if ran.code != 0:
-            raise SystemRefused(f"{' '.join(command[:2])} failed: {ran.text or f'it ended with {ran.code}'}")
+            raise SystemRefused(command=" ".join(command[:2]), reason=ran.reason)
 
 
 def _environment() -> dict[str, str]:

@@ -48,95 +48,33 @@ def troubles(kept: Kept, seen: Seen) -> Iterator[Finding]:
 
 def _of_program(kept: Kept, seen: Seen) -> Iterator[Finding]:
     if not seen.has_program:
-        yield Finding(
-            "SERVICE_PROGRAM_GONE",
-            Severity.ERROR,
-            "The Python that the service is started with is gone",
-            "Install it again: forklore service install",
-            kept.command[0],
-        )
+        yield Finding("SERVICE_PROGRAM_GONE", Severity.ERROR, {"program": kept.command[0]})
     elif seen.is_fleeting:
-        yield Finding(
-            "SERVICE_PROGRAM_FLEETING",
-            Severity.WARNING,
-            "The Python that the service is started with may be cleaned away at any time",
-            "Install Forklore to stay, as with pipx install or uv tool install, then: forklore service install",
-            kept.command[0],
-        )
+        yield Finding("SERVICE_PROGRAM_FLEETING", Severity.WARNING, {"program": kept.command[0]})
     elif seen.program != kept.command[0]:
-        yield Finding(
-            "SERVICE_PROGRAM_OTHER",
-            Severity.WARNING,
-            "The service is started with another Forklore than this one",
-            "If this one is right: forklore service install",
-            kept.command[0],
-        )
+        yield Finding("SERVICE_PROGRAM_OTHER", Severity.WARNING, {"program": kept.command[0]})
 
 
 def _of_files(kept: Kept, seen: Seen) -> Iterator[Finding]:
     if not seen.has_stories:
-        yield Finding(
-            "SERVICE_FOLDER_GONE",
-            Severity.ERROR,
-            "The SillyTavern folder that the service serves is not there",
-            "Bring it back, or tell where it is now: forklore service install --data DIR",
-            kept.data,
-        )
+        yield Finding("SERVICE_FOLDER_GONE", Severity.ERROR, {"folder": kept.data})
     if seen.digest is None:
-        yield Finding(
-            "SERVICE_FILE_GONE",
-            Severity.ERROR,
-            "What starts the service is gone",
-            "Install it again: forklore service install",
-            kept.file,
-        )
+        yield Finding("SERVICE_FILE_GONE", Severity.ERROR, {"file": kept.file})
     elif seen.digest != kept.digest:
-        yield Finding(
-            "SERVICE_FILE_CHANGED",
-            Severity.WARNING,
-            "What starts the service was changed by somebody else",
-            "If it was not you, write it anew: forklore service install",
-            kept.file,
-        )
+        yield Finding("SERVICE_FILE_CHANGED", Severity.WARNING, {"file": kept.file})
 
 
 def _of_process(kept: Kept, seen: Seen) -> Iterator[Finding]:
     if seen.running is None:
-        yield Finding(
-            "SERVICE_STOPPED",
-            Severity.ERROR,
-            "The service does not run",
-            "See what its log says, then start it anew: forklore service install",
-            listed=seen.told,
-        )
+        yield Finding("SERVICE_STOPPED", Severity.ERROR, {"log": list(seen.told)})
     elif not is_running(kept, seen.running):
-        yield Finding(
-            "SERVICE_PORT_TAKEN",
-            Severity.ERROR,
-            "The service does not run: a forklore serve that you started has its port",
-            "Stop that one with Ctrl-C; the service follows within a minute",
-        )
+        yield Finding("SERVICE_PORT_TAKEN", Severity.ERROR)
     elif seen.running.version != seen.version:
-        yield Finding(
-            "SERVICE_OUTDATED",
-            Severity.WARNING,
-            f"The service that runs is version {seen.running.version}, this is {seen.version}",
-            "Start it anew: forklore service install",
-        )
+        yield Finding("SERVICE_OUTDATED", Severity.WARNING, {"running": seen.running.version, "version": seen.version})
 
 
 def _of_surroundings(seen: Seen) -> Iterator[Finding]:
     if seen.left_out:
-        yield Finding(
-            "SERVICE_ENVIRONMENT",
-            Severity.WARNING,
-            f"The service does not get {' and '.join(seen.left_out)} from this window",
-            "Set it for your whole account in the system's settings, unless you have done so",
-        )
+        yield Finding("SERVICE_ENVIRONMENT", Severity.WARNING, {"variables": list(seen.left_out)})
     if seen.ends_at_logout:
-        yield Finding(
-            "SERVICE_ENDS_AT_LOGOUT",
-            Severity.WARNING,
-            "The service stops when you log out, and starts when you log in again",
-            "To have it run all the time: loginctl enable-linger",
-        )
+        yield Finding("SERVICE_ENDS_AT_LOGOUT", Severity.WARNING)

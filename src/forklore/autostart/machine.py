@@ -17,7 +17,6 @@ class Unsupported(ForkloreError):
 
     code = "SERVICE_UNSUPPORTED"
     kind = Kind.CONFLICT
-    action = "Run `forklore serve` instead, by whatever starts SillyTavern here. Nothing was changed."
 
 
 class AsRoot(ForkloreError):
@@ -25,7 +24,6 @@ class AsRoot(ForkloreError):
 
     code = "SERVICE_AS_ROOT"
     kind = Kind.INVALID
-    action = "Run it without sudo, as the user whose SillyTavern it is. Nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +59,13 @@ class Machine:
         if self.system is not None:
             return self.system
         if self.is_container:
-            raise Unsupported(
-                "In a container, nothing starts programs for a user.",
-                action="Let the container itself run `forklore serve`. Nothing was changed.",
-            )
-        raise Unsupported("Forklore knows no way to have a program started here.")
+            raise Unsupported("container")
+        raise Unsupported
 
     def refuse_root(self, owners: set[int]) -> None:
         """Raise ``AsRoot`` for root, unless everything is root's own; *owners* are those of the folders."""
         if self.uid == 0 and (self.by_sudo or owners - {0}):
-            raise AsRoot("As root, the service would make files that SillyTavern cannot change any more.")
+            raise AsRoot
 
 
 def this_machine(state: Path) -> Machine:

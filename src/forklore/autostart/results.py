@@ -15,7 +15,6 @@ class ServiceForeign(ForkloreError):
 
     code = "SERVICE_FOREIGN"
     kind = Kind.CONFLICT
-    action = "Move that file away, then install again. Nothing was changed."
 
 
 class ServiceNotInstalled(ForkloreError):
@@ -23,7 +22,6 @@ class ServiceNotInstalled(ForkloreError):
 
     code = "SERVICE_NOT_INSTALLED"
     kind = Kind.NOT_FOUND
-    action = "Run `forklore service install` to have one, or `forklore serve` to see the page now."
 
 
 class ServiceNotRunning(ForkloreError):
@@ -31,7 +29,6 @@ class ServiceNotRunning(ForkloreError):
 
     code = "SERVICE_NOT_RUNNING"
     kind = Kind.CONFLICT
-    action = "Run `forklore service status` to see why."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,11 +94,11 @@ class Autostart:
         """Return the service with a new login link for each workspace; raises where nobody would take it."""
         kept = read_kept(self._state)
         if kept is None:
-            raise ServiceNotInstalled("There is no service that runs by itself.")
+            raise ServiceNotInstalled
         running = find_running(self._state, kept.port)
         if running is None or not is_running(kept, running):
             # Whoever else listens there would get the link.
-            raise ServiceNotRunning("The service does not run.")
+            raise ServiceNotRunning
         logins = tuple((root, self._link(kept, running, root, now)) for root in running.roots)
         return replace(shown or self.status(), logins=logins)
 
@@ -136,7 +136,7 @@ class Autostart:
         before = read_kept(self._state)
         self._refuse_taken(wanted, before)
         if _is_foreign(system.file, before):
-            raise ServiceForeign(f"{str(system.file)!r} is not Forklore's.")
+            raise ServiceForeign(file=str(system.file))
         system.refuse()
         start = self._start(wanted)
         content = system.content(start)
@@ -163,7 +163,7 @@ class Autostart:
         if wanted.password is None and wanted.needs_password:
             wanted = replace(wanted, password=read_password(self._state))
         if wanted.password is not None and "\n" in wanted.password:
-            raise BadRequest("A password is one line.")
+            raise BadRequest("password_lines")
         refuse_open_doors(wanted.roots, host=wanted.host, password=wanted.password)
         return wanted
 
@@ -282,7 +282,7 @@ class Autostart:
         for system in SYSTEMS:
             if system.name == name:
                 return system(self._machine, self._commands)
-        raise Unsupported(f"The service was installed with {name!r}, which this version does not know.")
+        raise Unsupported("unknown", system=name)
 
 
 def _is_foreign(file: Path, before: Kept | None) -> bool:

@@ -12,7 +12,6 @@ class PathUnwritable(BadRequest):
     """A path has characters that the system's own file cannot hold."""
 
     code = "SERVICE_PATH"
-    action = "Rename the folder, then install again. Nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,4 +36,4 @@ def refuse_unwritable(texts: Iterable[str]) -> None:
     """Raise ``PathUnwritable`` for a text that XML, or a line of a file, cannot hold as it is."""
     for text in texts:
         if any(each < " " or each == "\x7f" or "\ud800" <= each <= "\udfff" or each in "\ufffe\uffff" for each in text):
-            raise PathUnwritable(f"{text!r} has a character in it that cannot be written down for the system.")
+            raise PathUnwritable(path=text)

@@ -20,10 +20,6 @@ class SystemUnreachable(ForkloreError):
 
     code = "SERVICE_UNREACHABLE"
     kind = Kind.CONFLICT
-    action = (
-        "Run `loginctl enable-linger` once, or log in as this user itself instead of with su or sudo, "
-        "then install again. Nothing was changed."
-    )
 
 
 class System(ABC):
@@ -86,7 +82,7 @@ class Systemd(System):
         """Raise ``SystemUnreachable`` where there is no systemd for this user."""
         ran = self._commands.run("systemctl", "--user", "show-environment")
         if ran.code != 0:
-            raise SystemUnreachable(f"systemd does not answer for this user: {ran.text}")
+            raise SystemUnreachable(reason=ran.reason)
 
     def begin(self) -> None:
         """Enable and start the unit."""
@@ -138,10 +134,7 @@ class Launchd(System):
             if ran.code == 0:
                 return
             time.sleep(0.25)
-        raise SystemRefused(
-            f"launchctl bootstrap failed: {ran.text or f'it ended with {ran.code}'}",
-            action="Log in on the Mac's own screen, not by ssh, and install again.",
-        )
+        raise SystemRefused("launchd", command="launchctl bootstrap", reason=ran.reason)
 
     def end(self) -> None:
         """Unload the agent, which stops it."""
@@ -173,10 +166,7 @@ class Windows(System):
         file = str(self.file.resolve())  # a Python from the Microsoft Store sees our folder in another place
         ran = self._commands.run("schtasks", "/Create", "/F", "/TN", self._task, "/XML", file)
         if ran.code != 0:
-            raise SystemRefused(
-                f"The Task Scheduler refused: {ran.text or f'schtasks ended with {ran.code}'}",
-                action='Some computers ask for more: open a terminal with "Run as administrator" and install again.',
-            )
+            raise SystemRefused("task_scheduler", reason=ran.reason)
         self._commands.must("schtasks", "/Run", "/TN", self._task)
 
     def end(self) -> None:

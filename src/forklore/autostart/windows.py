@@ -20,7 +20,7 @@ def task(start: Start, user: str) -> bytes:
     refuse_unwritable((user, *start.command))
     for word in start.command:
         if _FILLED_IN.search(word):
-            raise PathUnwritable(f"In {word!r} the Task Scheduler would fill in something else.")
+            raise PathUnwritable("filled_in", path=word)
     program, *arguments = start.command
     account = escape(user)
     return (

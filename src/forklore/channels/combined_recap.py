@@ -22,14 +22,8 @@ def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
     count = known.get("message_count")
     if point.is_head or is_inside(recap, point.derived_upto):
         return Cut(value=recap, record=_record(known))
-    finding = Finding(
-        "COMBINED_RECAP_LEFT_OUT",
-        Severity.WARNING,
-        "The combined recap is left out",
-        "Generate a combined recap in the new timeline if you use one",
-        f"It covers {count if isinstance(count, int) else 'nobody knows how many'} messages, "
-        f"the fork has {point.at + 1}.",
-    )
+    params = {"covered": count if isinstance(count, int) else None, "messages": point.at + 1}
+    finding = Finding("COMBINED_RECAP_LEFT_OUT", Severity.WARNING, params)
     edits = (Drop((_SPACE, _KEY), prune=1),)
     return Cut(edits=edits, left_out=(_SPACE,), findings=(finding,), record=_record({}))
 

@@ -10,13 +10,14 @@ from forklore.formats.json_edit import apply_edits
 from forklore.formats.json_text import NotJson, encode, parse_object
 from forklore.formats.lorebook_json import Lorebook
 from forklore.gathered.timeline import TimelineState
+from forklore.model.fact import Cause, Fact, fact
 from forklore.model.plan import Put
 
 BUSY = ("pending", "in_progress", "retrying")
 """The states of an operation that is not over; completed, failed and cancelled ones are leftovers."""
 
 
-class QueueUnreadable(ValueError):
+class QueueUnreadable(Cause):
     """The queue entry is garbled, or there are two."""
 
 
@@ -27,9 +28,17 @@ class QueuedOperation:
     operation_id: str
     type: str
     status: str
-    target: str
+    entity: str | None = None
+    """What it works on, if that is an entity: its name, or whatever else tells it."""
     message: int | None = None
     """The message it works on, as far as it says."""
+
+    @property
+    def target(self) -> str:
+        """What it works on: an entity if it has one, else a message."""
+        if self.entity is not None:
+            return f'entity: "{self.entity}"'
+        return f"message {self.message}" if self.message is not None else ""
 
     @property
     def is_busy(self) -> bool:
@@ -38,10 +47,20 @@ class QueuedOperation:
 
     def to_json(self) -> dict[str, Any]:
         """Return the operation as ``queue --json`` shows it."""
-        return {"id": self.operation_id, "type": self.type, "status": self.status, "target": self.target}
+        return {
+            "id": self.operation_id,
+            "type": self.type,
+            "status": self.status,
+            "target": self.target,
+            "entity": self.entity,
+            "message": self.message,
+        }
 
-    def __str__(self) -> str:
-        return f"{self.type} ({self.target})" if self.target else self.type
+    def to_fact(self) -> Fact:
+        """Return the operation as it stands in what is told."""
+        case = "entity" if self.entity is not None else "message" if self.message is not None else None
+        about = {"operation": self.type, "status": self.status, "entity": self.entity, "message": self.message}
+        return fact("queued", **about, **({"case": case} if case else {}))
 
 
 def read_queue(book: Lorebook | None) -> tuple[QueuedOperation, ...]:
@@ -50,16 +69,16 @@ def read_queue(book: Lorebook | None) -> tuple[QueuedOperation, ...]:
     if not entries:
         return ()
     if len(entries) > 1:
-        raise QueueUnreadable(f"The lorebook has {len(entries)} operation queues.")
+        raise QueueUnreadable("several_queues", count=len(entries))
     content = entries[0].content
     if content is None or not content.strip():
         return ()
     try:
         queue = parse_object(content).get("queue", [])
     except NotJson as error:
-        raise QueueUnreadable(f"The operation queue is not readable JSON ({error}).") from error
+        raise QueueUnreadable("queue_not_json", reason=str(error)) from error
     if not isinstance(queue, list) or not all(isinstance(operation, dict) for operation in queue):
-        raise QueueUnreadable("The operation queue is not a list of operations.")
+        raise QueueUnreadable("queue_no_list")
     return tuple(_operation(operation) for operation in queue)
 
 
@@ -70,13 +89,13 @@ def _operation(operation: Mapping[str, Any]) -> QueuedOperation:
         str(operation.get("type", "unknown")),
         # An operation whose state nobody can read may still run: it counts as waiting.
         status if isinstance(status, str) else "pending",
-        _target(operation),
+        _entity(operation),
         _message(operation),
     )
 
 
-def _target(operation: Mapping[str, Any]) -> str:
-    """Return what the operation works on, as a person would say it: an entity if it has one, else a message."""
+def _entity(operation: Mapping[str, Any]) -> str | None:
+    """Return the entity that the operation works on, as a person would call it; None when it works on none."""
     params, metadata = _object(operation.get("params")), _object(operation.get("metadata"))
     for where, key in (
         (metadata, "entry_comment"),
@@ -89,9 +108,8 @@ def _target(operation: Mapping[str, Any]) -> str:
         (params, "entityId"),
     ):
         if where.get(key) not in (None, ""):
-            return f'entity: "{where[key]}"'
-    message = _message(operation)
-    return f"message {message}" if message is not None else ""
+            return str(where[key])
+    return None
 
 
 def _message(operation: Mapping[str, Any]) -> int | None:

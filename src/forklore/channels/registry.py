@@ -12,6 +12,7 @@ from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
 from forklore.formats.json_text import encode
 from forklore.formats.lorebook_json import REGISTRY_PREFIX, EntryOutline, Outline
 from forklore.gathered.timeline import TimelineState
+from forklore.model.fact import Fact, fact
 from forklore.model.plan import Edit, Put
 
 _KEY = "auto_lorebooks"
@@ -78,8 +79,8 @@ def _parse_line(kind: str, line: str) -> RegistryLine | None:
     return RegistryLine(kind, uid, fields.get("name", ""), aliases, fields.get("synopsis", ""))
 
 
-def broken_lines(outline: Outline) -> Iterator[str]:
-    """Yield, for each registry line that names a missing or another entry, a sentence about it."""
+def broken_lines(outline: Outline) -> Iterator[Fact]:
+    """Yield what is wrong with each registry line that names a missing or another entry."""
     registries = outline.registry_entries
     if not registries:
         return
@@ -88,14 +89,14 @@ def broken_lines(outline: Outline) -> Iterator[str]:
         return
     seen: set[int] = set()
     for line in registry_lines(registries):
-        where = f"The {line.type} registry lists UID {line.uid} as {line.name!r}"
+        about = {"registry": line.type, "uid": line.uid, "name": line.name}
         comment = comments.get(line.uid)
         if comment is None:
-            yield f"{where}, but the book has no such entry."
+            yield fact("registry_line", case="missing", **about)
         elif line.name != comment:
-            yield f"{where}, but that entry is {comment!r}."
+            yield fact("registry_line", case="other", entry=comment, **about)
         elif line.uid in seen:
-            yield f"{where} a second time."
+            yield fact("registry_line", case="twice", **about)
         seen.add(line.uid)
 
 

@@ -11,6 +11,7 @@ from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_text import NotJson, parse
 from forklore.gathered.timeline import TimelineState
+from forklore.model.fact import Fact
 
 _MESSAGE_KEYS = ("auto_recap_memory", "auto_summarize_memory", "auto_recap")
 _KEY_NEEDLE = b'"auto_'  # all of them begin so: one search for all
@@ -143,15 +144,15 @@ def names_recaps(metadata: Mapping[str, Any]) -> bool:
 _RECAP_KEYS = ("auto_recap_running_scene_recaps", "auto_lorebooks", "autoLorebooks", "auto_lorebooks_processed_recaps")
 
 
-def unfinished_recaps(chat: Chat) -> list[tuple[int, str]]:
+def unfinished_recaps(chat: Chat) -> list[tuple[int, Fact | None]]:
     """Return the messages whose recap pipeline has begun and not ended, and those that cannot be read, with why."""
-    found: list[tuple[int, str]] = []
+    found: list[tuple[int, Fact | None]] = []
     for number in chat.messages_with(MID_FLIGHT, upto=chat.message_count - 1):
         try:
             if recap_data(chat.message(number)).get("stage1_lorebook_metadata"):
-                found.append((number, ""))
+                found.append((number, None))
         except ChatDamaged as error:
-            found.append((number, str(error)))
+            found.append((number, error.fact))
     return found
 
 

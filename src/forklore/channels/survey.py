@@ -39,7 +39,7 @@ class Survey:
         found = self._once("unfinished", unfinished_recaps)
         for number, damage in found:
             if damage and number <= upto:
-                raise ChatDamaged(damage)
+                raise ChatDamaged(damage["code"], **damage["params"])
         return [number for number, _ in found if number <= upto]
 
     def snapshot_before(self, upto: int) -> Scene | None:

@@ -8,9 +8,8 @@ from forklore.formats.group_json import Group
 from forklore.gathered.workspace import BookFile, WorkspaceIndex
 from forklore.model.address import ChatAddress
 from forklore.model.copies import originals_first
+from forklore.model.fact import Fact, some
 from forklore.model.finding import Finding, Located, Severity
-
-_SHOWN = 10
 
 
 def duplicates(index: WorkspaceIndex) -> Iterator[Located]:
@@ -29,13 +28,7 @@ def duplicates(index: WorkspaceIndex) -> Iterator[Located]:
         chats = sorted(known, key=originals_first)
         for copy in chats[1:]:
             yield Located(
-                Finding(
-                    "INTEGRITY_DUPLICATE",
-                    Severity.WARNING,
-                    "The chat is a copy of another one, as an import makes it",
-                    "Nothing has to be done; a copy that still names the lorebook of the other one can be isolated",
-                    f"It has the identity of {chats[0].address!r}.",
-                ),
+                Finding("INTEGRITY_DUPLICATE", Severity.WARNING, {"original": chats[0].address}),
                 chat=copy.address,
             )
 
@@ -43,15 +36,7 @@ def duplicates(index: WorkspaceIndex) -> Iterator[Located]:
 def unused_clones(books: Collection[BookFile]) -> Iterator[Located]:
     """Yield the clones of ours that nobody uses."""
     for book in books:
-        yield Located(
-            Finding(
-                "CLONE_UNUSED",
-                Severity.WARNING,
-                f"Nobody uses the lorebook {book.name!r}",
-                "Move it to the trash with `forklore cleanup --apply`",
-            ),
-            path=book.path,
-        )
+        yield Located(Finding("CLONE_UNUSED", Severity.WARNING, {"lorebook": book.name}), path=book.path)
 
 
 def groups(listed: Sequence[Group], index: WorkspaceIndex, paths: Mapping[str, str]) -> Iterator[Located]:
@@ -62,31 +47,15 @@ def groups(listed: Sequence[Group], index: WorkspaceIndex, paths: Mapping[str, s
         owner.update(dict.fromkeys(group.chats, group.group_id))
         missing = [name for name in group.chats if name not in files]
         if missing:
-            yield Located(
-                Finding(
-                    "GROUP_CHAT_MISSING",
-                    Severity.WARNING,
-                    "A group lists a chat that is not there",
-                    "Open the group in SillyTavern: it makes an empty chat, or delete the entry there",
-                    ", ".join(repr(name) for name in missing[:_SHOWN]),
-                ),
-                path=paths[group.group_id],
-            )
+            chats, more = some(missing)
+            finding = Finding("GROUP_CHAT_MISSING", Severity.WARNING, {"chats": chats, "more": more})
+            yield Located(finding, path=paths[group.group_id])
     for chat in sorted(index.chats):
         if ChatAddress(chat.folder, chat.name).is_group and chat.name not in owner:
             home = _home(chat.name, index, owner)
-            yield Located(
-                Finding(
-                    "GROUP_CHAT_UNLISTED",
-                    Severity.WARNING,
-                    "No group lists the chat, so SillyTavern cannot open it",
-                    "Let the group of its parent list it" if home else "Add it to its group",
-                    "",
-                    ("list-chat",) if home else (),
-                ),
-                chat=chat.address,
-                group=home,
-            )
+            repairs = ("list-chat",) if home else ()
+            finding = Finding("GROUP_CHAT_UNLISTED", Severity.WARNING, {"group": home}, repairs)
+            yield Located(finding, chat=chat.address, group=home)
 
 
 def _home(name: str, index: WorkspaceIndex, owner: Mapping[str, str]) -> str | None:
@@ -99,25 +68,11 @@ def _home(name: str, index: WorkspaceIndex, owner: Mapping[str, str]) -> str | N
     return owner.get(name)
 
 
-def unreadable_book(name: str, path: str, why: str) -> Located:
+def unreadable_book(name: str, path: str, reason: Fact) -> Located:
     """Return the finding that a lorebook which no chat names cannot be read."""
-    finding = Finding(
-        "LOREBOOK_UNREADABLE",
-        Severity.ERROR,
-        f"The lorebook {name!r} cannot be read",
-        "Restore the lorebook from a backup",
-        why,
-    )
-    return Located(finding, path=path)
+    return Located(Finding("LOREBOOK_UNREADABLE", Severity.ERROR, {"lorebook": name, "reason": reason}), path=path)
 
 
-def unreadable_place(path: str, why: str) -> Located:
+def unreadable_place(path: str, reason: Fact) -> Located:
     """Return the finding that a chat, or a folder of chats, may not be read."""
-    finding = Finding(
-        "CHAT_UNREADABLE",
-        Severity.ERROR,
-        "A chat, or a folder with chats in it, may not be read",
-        "Let Forklore read it, as SillyTavern does: look at who owns it, and who may read it",
-        why,
-    )
-    return Located(finding, path=path)
+    return Located(Finding("CHAT_UNREADABLE", Severity.ERROR, {"reason": reason}), path=path)

@@ -60,7 +60,7 @@ class Readiness:
         try:
             return replace(attempt, cuts=self._cuts(chat, number, chat.message(number) if message is None else message))
         except ChatDamaged as error:
-            return replace(attempt, damage=str(error))
+            return replace(attempt, damage=error.fact)
 
     def _cuts(self, chat: Chat, number: int, message: Mapping[str, Any]) -> dict[str, Cut]:
         return {

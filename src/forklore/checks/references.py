@@ -9,6 +9,7 @@ from typing import NamedTuple
 from forklore.formats.settings_json import SettingsBooks
 from forklore.gathered.naming import Naming
 from forklore.model.address import place_of
+from forklore.model.fact import Fact, fact
 from forklore.model.names import book_file_name, comparable
 from forklore.model.timeline import ChatFacts
 
@@ -16,7 +17,7 @@ from forklore.model.timeline import ChatFacts
 class Reference(NamedTuple):
     """One place that names a lorebook."""
 
-    sentence: str
+    how: Fact
     chat: str = ""
     """The chat it is, if it is one."""
 
@@ -27,17 +28,15 @@ class References:
 
     by_book: Mapping[str, tuple[Reference, ...]]
     """By the name of the book's file, in a form in which equal means one file on any system."""
-    unreadable: tuple[str, ...]
-    """What could not be read and may name any book, as sentences; while there is any, no book is known to be free."""
+    unreadable: tuple[Fact, ...]
+    """What could not be read and may name any book; while there is any, no book is known to be free."""
 
-    def of(self, book: str, *, besides: str = "") -> tuple[str, ...]:
-        """Return who names *book* as sentences that call it "it"; the chat *besides* does not count."""
+    def of(self, book: str, *, besides: str = "") -> tuple[Fact, ...]:
+        """Return who names *book*; the chat *besides* does not count."""
         own = _place(besides)
-        return tuple(
-            each.sentence for each in self.by_book.get(_key(book), ()) if not besides or _place(each.chat) != own
-        )
+        return tuple(each.how for each in self.by_book.get(_key(book), ()) if not besides or _place(each.chat) != own)
 
-    def why_kept(self, book: str, *, besides: str = "", is_ours: bool = False) -> tuple[str, ...]:
+    def why_kept(self, book: str, *, besides: str = "", is_ours: bool = False) -> tuple[Fact, ...]:
         """Return why a lorebook has to stay, nothing when it may go: it is named, or may be by what cannot be read.
 
         One that *is ours* was never anybody else's, so what cannot be read need not keep it.
@@ -63,24 +62,24 @@ def _by_chats(chats: Sequence[ChatFacts]) -> Named:
     for chat in chats:
         address = chat.address
         if chat.lorebook is not None:
-            yield chat.lorebook, Reference(f"The chat {address!r} names it.", address)
+            yield chat.lorebook, Reference(fact("named", case="chat", chat=address), address)
         for book in chat.other_books:
-            yield book, Reference(f"The chat {address!r} has timed effects of it, or names it among others.", address)
+            yield book, Reference(fact("named", case="effects", chat=address), address)
 
 
 def _by_cards(cards: Mapping[str, str]) -> Named:
     for character, book in cards.items():
-        yield book, Reference(f"The character {character!r} has it as its lorebook.")
+        yield book, Reference(fact("named", case="character", character=character))
 
 
 def _by_settings(settings: SettingsBooks) -> Named:
     for book in sorted(settings.global_books):
-        yield book, Reference("It is active globally.")
+        yield book, Reference(fact("named", case="everywhere"))
     for avatar, books in sorted(settings.character_books.items()):
         for book in sorted(books):
-            yield book, Reference(f"The character {avatar!r} has it as an additional lorebook.")
+            yield book, Reference(fact("named", case="additional", character=avatar))
     for book in sorted(settings.persona_books):
-        yield book, Reference("A persona has it as its lorebook.")
+        yield book, Reference(fact("named", case="persona"))
 
 
 def _key(book: str) -> str:

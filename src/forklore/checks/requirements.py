@@ -5,6 +5,7 @@ A new requirement is one function and one row in the table at the end; nothing e
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -19,6 +20,7 @@ from forklore.channels.survey import Survey
 from forklore.formats.chat_facts import checkpoint_of
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.gathered.timeline import MISSING, OUTSIDE, UNREADABLE, TimelineState
+from forklore.model.fact import Fact, Params, fact, some
 from forklore.model.finding import Finding, Report, ReportState, Severity
 
 
@@ -31,7 +33,7 @@ class ForkAttempt:
     at: int | None
     cuts: Mapping[str, Cut] = field(default_factory=dict)
     """Every channel, cut at the message; empty when the message or the chat is not there to be cut."""
-    damage: str = ""
+    damage: Fact | None = None
     """Why the chat, or a line that the fork needs, cannot be read."""
     shows_last_scene: bool = False
     """The fork will unhide the messages of its last scene."""
@@ -79,19 +81,18 @@ class ForkAttempt:
         return self.whole.has_recaps
 
 
-Found = Iterator[tuple[str, str, str]]
-"""What a requirement yields when it does not hold: message, action, details."""
+Found = Iterator[Params]
+"""What a requirement yields when it does not hold: what there is to say about it."""
 
 
 def _message_exists(attempt: ForkAttempt) -> Found:
     chat = attempt.chat
     if attempt.damage:
         return
-    if attempt.at is None:
-        yield "Message not found", "Write a message first", "The chat has no messages yet."
+    if attempt.at is None or chat.last is None:
+        yield {"case": "empty", "at": attempt.at}
     elif not chat.has(attempt.at):
-        last = f"The last one is {chat.last}." if chat.last is not None else "The chat has no messages yet."
-        yield f"Message not found: there is no message {attempt.at}", "Choose a message of the chat", last
+        yield {"at": attempt.at, "last": chat.last}
 
 
 def is_of_older_sillytavern(timeline: TimelineState) -> bool:
@@ -101,25 +102,17 @@ def is_of_older_sillytavern(timeline: TimelineState) -> bool:
 
 def _group_chat_has_a_header(attempt: ForkAttempt) -> Found:
     if is_of_older_sillytavern(attempt.timeline):
-        yield (
-            "This group chat is in the format of an older SillyTavern",
-            "Update SillyTavern: a newer one brings it into a format that can be forked, by itself",
-            "Its metadata is in the group's file. Nothing is wrong with the chat.",
-        )
+        yield {}
 
 
 def _chat_is_whole(attempt: ForkAttempt) -> Found:
     if is_of_older_sillytavern(attempt.timeline):
         return
     if attempt.damage:
-        yield "The chat file is damaged", _MEND_CHAT, attempt.damage
+        yield {"reason": attempt.damage}
     elif attempt.chat.lines.odd_lines:
-        odd = attempt.chat.lines.odd_lines
-        lines = ", ".join(str(line + 1) for line in odd[:10]) + (" …" if len(odd) > 10 else "")
-        yield "The chat file is damaged", _MEND_CHAT, f"Not messages: line {lines}."
-
-
-_MEND_CHAT = "Restore the chat from SillyTavern's backups, or mend the line; opening it there would drop the line"
+        lines, more = some([line + 1 for line in attempt.chat.lines.odd_lines])
+        yield {"reason": fact("lines_are_no_messages", lines=lines, more=more)}
 
 
 def _queue_is_idle(attempt: ForkAttempt) -> Found:
@@ -128,85 +121,60 @@ def _queue_is_idle(attempt: ForkAttempt) -> Found:
     except QueueUnreadable:
         return
     if busy:
-        counts = [
-            f"{sum(operation.status == status for operation in busy)} {word}"
-            for status, word in (("pending", "pending"), ("in_progress", "in progress"), ("retrying", "retrying"))
-            if status != "retrying" or any(operation.status == status for operation in busy)
-        ]
-        operations = "operation" if len(busy) == 1 else "operations"
-        yield (
-            f"Cannot create {attempt.kind}: {len(busy)} {operations} in queue. Please wait for queue to finish.",
-            "Wait for all operations to complete",
-            f"({', '.join(counts)}): " + "; ".join(str(operation) for operation in busy),
-        )
+        count = Counter(operation.status for operation in busy)
+        yield {
+            "kind": attempt.kind,
+            "count": len(busy),
+            "pending": count["pending"],
+            "in_progress": count["in_progress"],
+            "retrying": count["retrying"],
+            "operations": [operation.to_fact() for operation in busy],
+        }
 
 
 def _queue_is_readable(attempt: ForkAttempt) -> Found:
     try:
         attempt.queue()
     except QueueUnreadable as error:
-        yield "The operation queue cannot be read", "Let ST-Auto-Recap write its queue anew, then try again", str(error)
+        yield {"reason": error.fact}
 
 
 def _lorebook_is_there(attempt: ForkAttempt) -> Found:
     if attempt.timeline.book_fault == MISSING:
-        yield (
-            f"The lorebook {attempt.timeline.book_name!r} is missing",
-            "Put the lorebook back, or attach another one to the chat in SillyTavern",
-            "The chat names it, but there is no such file, so the fork could not be isolated.",
-        )
+        yield {"case": "fork", "lorebook": attempt.timeline.book_name}
 
 
 def _lorebook_lies_inside(attempt: ForkAttempt) -> Found:
     book = attempt.timeline.lorebook
     if book and book.fault == OUTSIDE:
-        yield f"The lorebook {book.name!r} is not in the data folder", LINK_ACTION, book.details
-
-
-LINK_ACTION = "Put the file itself there, or allow the linked folder if you made the link: `forklore doctor` tells how"
+        yield {"case": "lorebook", "lorebook": book.name, "reason": book.reason}
 
 
 def _lorebook_is_readable(attempt: ForkAttempt) -> Found:
     book = attempt.timeline.lorebook
     if book and book.fault == UNREADABLE:
-        yield (
-            f"The lorebook {book.name!r} cannot be read",
-            "Restore the lorebook from a backup, then try again",
-            book.details,
-        )
+        yield {"lorebook": book.name, "reason": book.reason}
 
 
 def _is_scene_break(attempt: ForkAttempt) -> Found:
     if attempt.scene and not attempt.scene.is_break:
-        yield (
-            "Message is not a scene break",
-            "Mark this message as a scene break",
-            "Use the clapperboard button to create scene break",
-        )
+        yield {"at": attempt.at}
 
 
 def _scene_has_recap(attempt: ForkAttempt) -> Found:
     if attempt.scene and not attempt.scene.recap:
-        yield "Scene has no recap", "Generate scene recap", "Open scene break panel and click Generate"
+        yield {"at": attempt.at}
 
 
 def _lorebook_work_is_done(attempt: ForkAttempt) -> Found:
     scene = attempt.scene
     if scene and scene.is_break and scene.recap and not scene.lorebook_is_done:
-        yield (
-            "The scene's lorebook work is not finished",
-            "Let ST-Auto-Recap finish the scene's lorebook entries",
-            "No lorebook entry was activated for this scene.",
-        )
+        yield {"at": attempt.at}
 
 
 def _running_recap_exists(attempt: ForkAttempt) -> Found:
     if attempt.running and attempt.running.current is None:
-        yield (
-            "No running scene recap",
-            "Generate running scene recap",
-            "Open extension settings and generate running recap",
-        )
+        yield {}
 
 
 def _scene_is_in_running_recap(attempt: ForkAttempt) -> Found:
@@ -215,11 +183,7 @@ def _scene_is_in_running_recap(attempt: ForkAttempt) -> Found:
         return
     ends = current.get("new_scene_index")
     if isinstance(ends, int) and ends < attempt.at:
-        yield (
-            "The running recap ends before this message",
-            "Combine the scene with the running recap",
-            f"Version {current.get('version')} covers the story up to message {ends}.",
-        )
+        yield {"at": attempt.at, "version": current.get("version"), "covered": ends}
 
 
 def _no_recap_in_progress(attempt: ForkAttempt) -> Found:
@@ -229,12 +193,8 @@ def _no_recap_in_progress(attempt: ForkAttempt) -> Found:
     if not unfinished and attempt.scene and attempt.scene.recap and attempt.scene.recap_is_unfinished:
         unfinished = [attempt.at]
     if unfinished:
-        where = ", ".join(str(number) for number in unfinished[:10])
-        yield (
-            "A scene recap is being made, or was interrupted",
-            "Wait for the recap, or generate it again",
-            f"Unfinished at message {where}.",
-        )
+        numbers, more = some(unfinished)
+        yield {"messages": numbers, "more": more}
 
 
 def _something_is_visible(attempt: ForkAttempt) -> Found:
@@ -242,11 +202,7 @@ def _something_is_visible(attempt: ForkAttempt) -> Found:
     if at is None or not attempt.cuts or attempt.shows_last_scene:
         return
     if not attempt.whole.shows_something(upto=at):
-        yield (
-            "Every message of the fork is hidden from the model",
-            "Make the fork with --show-last-scene",
-            "ST-Auto-Recap hides the messages it has summarised.",
-        )
+        yield {"case": "fork", "at": at}
 
 
 def _flag_is_free(attempt: ForkAttempt) -> Found:
@@ -255,46 +211,30 @@ def _flag_is_free(attempt: ForkAttempt) -> Found:
         return
     earlier = checkpoint_of(chat.message(at))
     if earlier is not None and attempt.timeline.has_beside(earlier):
-        yield (
-            f"This message points to the checkpoint {earlier!r} already",
-            "Nothing is lost: the new checkpoint takes its place at the flag, the earlier one stays in the tree",
-            "A message of SillyTavern can point to one checkpoint only.",
-        )
+        yield {"at": at, "checkpoint": earlier}
 
 
 def _lorebook_is_active_once(attempt: ForkAttempt) -> Found:
     book = attempt.timeline.lorebook
     if book and book.active:
-        yield (
-            f"The lorebook {book.name!r} is also active elsewhere",
-            "Switch it off there, so that only this chat uses it",
-            f"Active {', '.join(book.active)}: the fork would read both that book and its own copy.",
-        )
+        yield {"lorebook": book.name, "places": list(book.active)}
 
 
 def _lorebook_is_of_that_time(attempt: ForkAttempt) -> Found:
     if attempt.book and attempt.book.source == "present":
-        yield (
-            "The lorebook is the one of the present",
-            "Look through the fork's lorebook for what has not happened yet",
-            f"No scene snapshot was kept up to message {attempt.at}.",
-        )
+        yield {"case": "fork", "at": attempt.at}
 
 
 def _registries_are_sound(attempt: ForkAttempt) -> Found:
     broken = list(broken_lines(attempt.book.outline)) if attempt.book else []
     if broken:
-        more = f" … and {len(broken) - 10} more." if len(broken) > 10 else ""
-        yield (
-            "A registry names a wrong or missing lorebook entry",
-            "Mend the registry line in the lorebook",
-            " ".join(broken[:10]) + more,
-        )
+        lines, more = some(broken)
+        yield {"lines": lines, "more": more, "case": "fork"}
 
 
 def _a_lorebook_is_attached(attempt: ForkAttempt) -> Found:
     if not attempt.damage and attempt.timeline.lorebook is None:
-        yield "No lorebook attached to current chat", "Attach a lorebook if the story should have one", ""
+        yield {}
 
 
 class Effect(Enum):
@@ -302,6 +242,7 @@ class Effect(Enum):
 
     BLOCK = "block"
     WARN = "warn"
+    NOTE = "note"
     IGNORE = "ignore"
 
 
@@ -316,14 +257,15 @@ class Requirement:
     recaps_only: bool = False
     """Left out for chats that have no data of ST-Auto-Recap."""
     indispensable: bool = False
-    """Without it no isolated fork can be made, so no setting can lower it."""
+    """It protects data: without it no isolated fork can be made, so no setting can lower it."""
     everywhere: bool = False
     """It holds or not whatever the message is: it asks nothing of the cuts."""
     asks_book: bool = False
     """It looks into the lorebook as cut, which takes long to make."""
 
 
-_BLOCK, _WARN = Effect.BLOCK, Effect.WARN
+_BLOCK, _WARN, _NOTE = Effect.BLOCK, Effect.WARN, Effect.NOTE
+_SEVERITIES = {_BLOCK: Severity.ERROR, _WARN: Severity.WARNING, _NOTE: Severity.NOTE}
 
 REQUIREMENTS: tuple[Requirement, ...] = (
     Requirement("MESSAGE_NOT_FOUND", _message_exists, _BLOCK, _BLOCK, indispensable=True),
@@ -332,15 +274,15 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     Requirement("LOREBOOK_MISSING", _lorebook_is_there, _BLOCK, _BLOCK, indispensable=True, everywhere=True),
     Requirement("LINK_OUTSIDE", _lorebook_lies_inside, _BLOCK, _BLOCK, indispensable=True, everywhere=True),
     Requirement("LOREBOOK_UNREADABLE", _lorebook_is_readable, _BLOCK, _BLOCK, indispensable=True, everywhere=True),
-    Requirement("QUEUE_NOT_EMPTY", _queue_is_idle, _BLOCK, _BLOCK, everywhere=True),
-    Requirement("QUEUE_UNREADABLE", _queue_is_readable, _BLOCK, _BLOCK, everywhere=True),
+    Requirement("QUEUE_NOT_EMPTY", _queue_is_idle, _BLOCK, _BLOCK, indispensable=True, everywhere=True),
+    Requirement("QUEUE_UNREADABLE", _queue_is_readable, _BLOCK, _BLOCK, indispensable=True, everywhere=True),
     Requirement("NO_SCENE_BREAK", _is_scene_break, _WARN, _BLOCK, recaps_only=True),
     Requirement("NO_SCENE_RECAP", _scene_has_recap, _WARN, _BLOCK, recaps_only=True),
     Requirement("NO_LOREBOOK_ENTRY", _lorebook_work_is_done, _WARN, _BLOCK, recaps_only=True),
     Requirement("NO_RUNNING_RECAP", _running_recap_exists, _WARN, _BLOCK, recaps_only=True),
     Requirement("SCENE_NOT_IN_RUNNING_RECAP", _scene_is_in_running_recap, _WARN, _BLOCK, recaps_only=True),
     Requirement("RECAP_IN_PROGRESS", _no_recap_in_progress, _WARN, _BLOCK, recaps_only=True),
-    Requirement("HISTORY_HIDDEN", _something_is_visible, _WARN, _WARN),
+    Requirement("HISTORY_HIDDEN", _something_is_visible, _NOTE, _NOTE),
     Requirement("CHECKPOINT_REPLACED", _flag_is_free, _WARN, _WARN),
     Requirement("LOREBOOK_ALSO_ACTIVE", _lorebook_is_active_once, _WARN, _WARN, everywhere=True),
     Requirement("LOREBOOK_FROM_PRESENT", _lorebook_is_of_that_time, _WARN, _WARN, asks_book=True),
@@ -357,9 +299,9 @@ class Policy:
     overrides: Mapping[str, Effect] = field(default_factory=dict)
 
     def effect(self, requirement: Requirement) -> Effect:
-        """Return what follows when *requirement* does not hold."""
+        """Return what follows when *requirement* does not hold; what protects data is never overridden."""
         usual = requirement.strict if self.strict else requirement.standard
-        return self.overrides.get(requirement.code, usual)
+        return usual if requirement.indispensable else self.overrides.get(requirement.code, usual)
 
     def blocks(self, requirement: Requirement) -> bool:
         """Whether no fork is made while *requirement* does not hold."""
@@ -375,7 +317,7 @@ def check(attempt: ForkAttempt, policy: Policy) -> Report:
     try:
         found = _found(attempt, policy)
     except ChatDamaged as error:  # only a requirement needed to read that line
-        attempt = replace(attempt, damage=str(error), cuts={})
+        attempt = replace(attempt, damage=error.fact, cuts={})
         found = _found(attempt, policy)
     return Report(
         str(attempt.timeline.address),
@@ -383,17 +325,15 @@ def check(attempt: ForkAttempt, policy: Policy) -> Report:
         tuple(f for f in found if f.severity is Severity.ERROR),
         tuple(f for f in found if f.severity is Severity.WARNING),
         _state(attempt),
+        tuple(f for f in found if f.severity is Severity.NOTE),
     )
 
 
 def _found(attempt: ForkAttempt, policy: Policy) -> list[Finding]:
     found: list[Finding] = []
     for requirement in _applying(attempt, [each for each in REQUIREMENTS if policy.effect(each) is not Effect.IGNORE]):
-        severity = Severity.ERROR if policy.blocks(requirement) else Severity.WARNING
-        found.extend(
-            Finding(requirement.code, severity, message, action, details)
-            for message, action, details in requirement.violations(attempt)
-        )
+        severity = _SEVERITIES[policy.effect(requirement)]
+        found.extend(Finding(requirement.code, severity, params) for params in requirement.violations(attempt))
     found.extend(replace(f, severity=Severity.WARNING) for cut in attempt.cuts.values() for f in cut.findings)
     return found
 
@@ -416,7 +356,7 @@ def unmet(attempt: ForkAttempt, rows: Iterable[Requirement]) -> tuple[str, ...]:
     try:
         return _unmet(attempt, rows)
     except ChatDamaged as error:
-        return _unmet(replace(attempt, damage=str(error), cuts={}), rows)
+        return _unmet(replace(attempt, damage=error.fact, cuts={}), rows)
 
 
 def _unmet(attempt: ForkAttempt, rows: Iterable[Requirement]) -> tuple[str, ...]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from forklore.checks.requirements import REQUIREMENTS, Effect, Policy
 from forklore.errors import ForkloreError, FormatNewer, Kind
+from forklore.model.finding import Finding, Located, Severity
 from forklore.model.names import NameTemplates
+from forklore.model.stored import SETTINGS
+
+_ROWS = {requirement.code: requirement for requirement in REQUIREMENTS}
+_EFFECTS = {effect.value: effect for effect in Effect}
 
 
 class SettingsInvalid(ForkloreError):
@@ -16,7 +22,6 @@ class SettingsInvalid(ForkloreError):
 
     code = "SETTINGS_INVALID"
     kind = Kind.INVALID
-    action = "Correct or delete .forklore/settings.json; docs/reference/settings.md lists what it may say."
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,8 @@ class Settings:
     """Lorebooks that several timelines are meant to share."""
     fault: FormatNewer | None = None
     """Why the user's settings are not known; then everything is as usual, but nothing is decided by it."""
+    ignored: Mapping[str, Effect] = field(default_factory=dict)
+    """What the file says of requirements that always block: it does not count."""
 
     def needs_known(self) -> None:
         """Raise ``FormatNewer`` when a newer Forklore wrote the settings: what they decide is not known here."""
@@ -38,46 +45,69 @@ class Settings:
 
 def settings_of(stored: Mapping[str, Any]) -> Settings:
     """Return what *stored* settings mean; raises ``SettingsInvalid`` when they make no sense."""
+    effects = _effects(stored.get("requirements", {}))
+    ignored = {code: effect for code, effect in effects.items() if _is_lowered(code, effect)}
+    overrides = {code: effect for code, effect in effects.items() if code not in ignored}
     return Settings(
-        Policy(_is_strict(stored.get("policy", "standard")), _overrides(stored.get("requirements", {}))),
+        Policy(_is_strict(stored.get("policy", "standard")), overrides),
         _templates(stored.get("names", {})),
         _shared_books(stored.get("shared_books", [])),
+        ignored=ignored,
     )
+
+
+def refuse_lowered(requirements: Mapping[str, str | None]) -> None:
+    """Raise ``SettingsInvalid`` when one of the *requirements* always blocks, and should do less."""
+    for code, value in requirements.items():
+        if value is not None and _is_lowered(code, _EFFECTS.get(value)):
+            raise SettingsInvalid("fixed", requirement=code)
+
+
+def _is_lowered(code: str, effect: Effect | None) -> bool:
+    return code in _ROWS and _ROWS[code].indispensable and effect is not Effect.BLOCK
+
+
+def ignored_settings(settings: Settings) -> Iterator[Located]:
+    """Yield what stands in the settings and does not count."""
+    for code, effect in settings.ignored.items():
+        params = {"requirement": code, "effect": effect.value}
+        yield Located(Finding("SETTING_IGNORED", Severity.WARNING, params), path=SETTINGS)
 
 
 def _is_strict(policy: object) -> bool:
     if policy not in ("standard", "strict"):
-        raise SettingsInvalid(f"policy is {policy!r}; it may be standard or strict.")
+        raise SettingsInvalid("policy", value=_shown(policy))
     return policy == "strict"
 
 
-def _overrides(stored: object) -> Mapping[str, Effect]:
+def _effects(stored: object) -> dict[str, Effect]:
     if not isinstance(stored, dict):
-        raise SettingsInvalid("requirements is not an object of codes.")
-    rows = {requirement.code: requirement for requirement in REQUIREMENTS}
-    effects = {effect.value: effect for effect in Effect}
-    overrides = {}
+        raise SettingsInvalid("requirements")
+    effects = {}
     for code, value in stored.items():
-        if code not in rows:
-            raise SettingsInvalid(f"There is no requirement {code!r}.")
-        if not isinstance(value, str) or value not in effects:
-            raise SettingsInvalid(f"{code} is {value!r}; it may be block, warn or ignore.")
-        if rows[code].indispensable and effects[value] is not Effect.BLOCK:
-            raise SettingsInvalid(f"{code} always blocks: without it no isolated fork can be made.")
-        overrides[code] = effects[value]
-    return overrides
+        if code not in _ROWS:
+            raise SettingsInvalid("requirement", requirement=code)
+        if not isinstance(value, str) or value not in _EFFECTS:
+            raise SettingsInvalid("effect", requirement=code, value=_shown(value))
+        effects[code] = _EFFECTS[value]
+    return effects
 
 
 def _templates(stored: Any) -> NameTemplates:
     known = ("checkpoint", "branch")
     if not isinstance(stored, dict) or not all(isinstance(stored[key], str) for key in stored):
-        raise SettingsInvalid("names is not an object of texts.")
+        raise SettingsInvalid("names")
     if unknown := set(stored) - set(known):
-        raise SettingsInvalid(f"There are no names for {', '.join(sorted(unknown))}.")
+        raise SettingsInvalid("kinds", kinds=sorted(unknown))
     return NameTemplates(**stored)
 
 
 def _shared_books(stored: object) -> frozenset[str]:
     if not isinstance(stored, list) or not all(isinstance(name, str) for name in stored):
-        raise SettingsInvalid("shared_books is not a list of names.")
+        raise SettingsInvalid("shared_books")
     return frozenset(stored)
+
+
+def _shown(value: object) -> str:
+    """Return a value of the file as it stands there; a text without its quotes."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

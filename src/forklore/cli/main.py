@@ -63,7 +63,7 @@ class Program(click.Group):
         except ForkloreError as error:
             code = _write_error(error, invocation)
         except click.ClickException as error:
-            code = _write_error(BadRequest(error.format_message()), invocation)
+            code = _write_error(BadRequest("usage", reason=error.format_message()), invocation)
         except (click.Abort, KeyboardInterrupt):
             code = _write_interrupted(invocation)
         except OSError as error:
@@ -104,28 +104,31 @@ def _write_error(error: ForkloreError, invocation: Invocation) -> int:
 
 
 def _write_interrupted(invocation: Invocation) -> int:
-    message, action = "Stopped.", "What was begun is finished or taken back the next time."
+    error = _error("INTERRUPTED", "interrupted")
     invocation.progress.close()
     if invocation.json:
-        terminal.write_json(_error("INTERRUPTED", "interrupted", message, action))
+        terminal.write_json({"error": error})
     else:
-        terminal.say(f"{message} {action}")
+        terminal.say(f"{error['message']} {error['action']}")
     return EXIT_INTERRUPTED
 
 
 def _write_bug(error: Exception, invocation: Invocation) -> int:
     from forklore.log.records import traceback_lines
 
-    action = "Please report it with the lines on standard error; nothing of your story needs to be in the report."
+    told = _error("BUG", "bug", error=type(error).__name__, reason=str(error))
     invocation.progress.close()
-    terminal.say(*traceback_lines(error), f"This is a bug in Forklore. {action}")
+    terminal.say(*traceback_lines(error), told["message"], f"→ {told['action']}")
     if invocation.json:
-        terminal.write_json(_error("BUG", "bug", f"{type(error).__name__}: {error}", action))
+        terminal.write_json({"error": told})
     return EXIT_BUG
 
 
-def _error(code: str, kind: str, message: str, action: str) -> dict[str, Any]:
-    return {"error": {"code": code, "kind": kind, "message": message, "action": action, "findings": []}}
+def _error(code: str, kind: str, **params: Any) -> dict[str, Any]:
+    from forklore import texts
+
+    message, action = (texts.part_of(f"error.{code}", part, params) for part in ("message", "action"))
+    return {"code": code, "params": params, "kind": kind, "message": message, "action": action, "findings": []}
 
 
 def _tell_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

@@ -37,7 +37,7 @@ class Invocation:
         self.user: str | None = None
         self.policy: str | None = None
         self.making = ""
-        """The kind of fork that is being made; what fails then is its creation."""
+        """What is being made: checkpoint, branch or isolation; what fails then is that."""
         self.progress = Steps(quiet=as_json)
 
     def open(self) -> Forklore:
@@ -46,7 +46,7 @@ class Invocation:
 
         forklore = open_workspace(self.data, user=self.user, policy=self.policy, progress=self.progress)
         if self.data is None and not os.environ.get(FORKLORE_DATA):
-            say(f"Found {forklore.root.resolve()} (another one: --data DIR)")
+            say(f"Using {forklore.root.resolve()} (to use another: --data DIR)")
         return forklore
 
     def find(self) -> list[Path]:
@@ -73,7 +73,7 @@ GLOBAL_OPTIONS: tuple[Callable[[], click.Option], ...] = (
         "--policy",
         type=click.Choice(["standard", "strict"]),
         metavar="POLICY",
-        help="How much must be in order before a fork is made: standard or strict.",
+        help="How strict the checks before a fork are: standard or strict.",
     ),
     _global("--json", is_flag=True, default=None, help="Print exactly one JSON document."),
 )
@@ -134,7 +134,7 @@ _wait_option = click.option(
 )
 _show_option = click.option("--show-last-scene", is_flag=True, help="Unhide the messages of the fork's last scene.")
 leave_parent_option = click.option(
-    "--leave-parent", is_flag=True, help="Leave the parent alone: SillyTavern's page has it open and sees to it."
+    "--leave-parent", is_flag=True, help="Leave the parent alone: SillyTavern's page has it open and updates it."
 )
 _dry_option = click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 
@@ -146,14 +146,14 @@ def fork_options(function: F) -> F:
 
 def serve_options(port: click.IntRange, port_help: str) -> Callable[[F], F]:
     """Return what adds the options that say where the page is served, and to whom."""
-    poll_help = "Look for changes every few seconds, where the disk does not tell of them."
+    poll_help = "Look for changes every few seconds, where the disk does not report them."
     options = (
         click.option(
-            "--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere needs a password."
+            "--host", default="127.0.0.1", show_default=True, help="Where to listen; other addresses need a password."
         ),
         click.option("--port", default=7788, show_default=True, type=port, help=port_help),
         click.option(
-            "--name", "names", multiple=True, metavar="HOST", help="Another name by which this machine is asked."
+            "--name", "names", multiple=True, metavar="HOST", help="Another name by which this machine is reached."
         ),
         click.option(
             "--origin", "origins", multiple=True, metavar="URL", help="A SillyTavern on another machine to pair with."

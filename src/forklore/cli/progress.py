@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from forklore import texts
 from forklore.cli.terminal import BAD, DIM, GOOD, PLAIN, is_terminal, say
+from forklore.model.fact import Fact
 
 _PATIENCE_SECONDS = 0.5
 _REDRAW_SECONDS = 0.1
@@ -28,14 +30,14 @@ class Steps:
         self._bar = False
         self._said: set[str] = set()
 
-    def step(self, number: int, title: str) -> None:
+    def step(self, number: int, fact: Fact) -> None:
         """Name one of the four steps."""
         self._begin()
-        self._say(f"[{number}/4] {title}")
+        self._say(f"[{number}/4] {texts.words(fact)}")
 
-    def note(self, text: str, *, good: bool | None = None) -> None:
+    def note(self, fact: Fact, *, good: bool | None = None) -> None:
         """Say what was found or done in the current step."""
-        self._say(f"  {_TICKS[good]}{text}")
+        self._say(f"  {_TICKS[good]}{texts.words(fact)}")
 
     def advance(self, done: int, total: int) -> None:
         """Draw how far the work has come, if it takes longer than half a second."""

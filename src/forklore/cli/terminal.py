@@ -25,6 +25,7 @@ _COLOURS = {GOOD: "32", BAD: "31", WARN: "33", DIM: "2", BOLD: "1", PLAIN: "0"}
 _IN_JSON = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *MISLEADING)}  # JSON escapes the others itself
 _PLAINER = str.maketrans({
     "├": "|", "└": "`", "│": "|", "─": "-", "━": "=", "→": "->", "✓": "ok", "✗": "no", "•": "*", "…": "...", "·": "-",
+    "“": '"', "”": '"', "‘": "'", "’": "'",
 })  # fmt: skip
 _NEEDED = "├└│─━→✓✗•…·"
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from forklore import texts
 from forklore.cli.terminal import BAD, BOLD, DIM, GOOD, PLAIN, WARN
 
 if TYPE_CHECKING:
-    from forklore.app.applying import DryRun
+    from forklore.app.dry_run import DryRun
     from forklore.app.show import TimelineShown
     from forklore.errors import ForkloreError
+    from forklore.model.fact import Fact
     from forklore.model.finding import Finding, Report
     from forklore.model.timeline import Timeline
 
@@ -24,7 +26,7 @@ _KEYS = {
     "auto_recap": "combined recap and other recap data",
     "auto_recap_running_scene_recaps": "later running recaps",
     "chat_id_hash": "chat id",
-    "lastInContextMessageId": "mark of the context's beginning",
+    "lastInContextMessageId": "mark where the context begins",
     "note_depth": "author's note",
     "note_interval": "author's note",
     "note_position": "author's note",
@@ -38,9 +40,13 @@ _KEYS = {
 
 
 _RULE = "━" * 40
-
-
 _REASONS = 5
+_WANTED = {
+    "checkpoint": ("Cannot Create Checkpoint", "Failed to create checkpoint: "),
+    "branch": ("Cannot Create Branch", "Failed to create branch: "),
+    "isolation": ("Cannot Isolate This Timeline", "Failed to isolate the timeline: "),
+}
+"""What was to be made: the title of a refusal, and what stands before any other error."""
 
 
 def error_lines(error: ForkloreError, *, making: str = "") -> list[str]:
@@ -48,15 +54,14 @@ def error_lines(error: ForkloreError, *, making: str = "") -> list[str]:
     report: Report | None = getattr(error, "report", None)
     if report is not None:
         return blocked_lines(report, making)
-    prefix = f"Failed to create {making}: " if making else ""
+    prefix = _WANTED[making][1] if making and "failed" not in error.params else ""  # some say it themselves
     lines = [f"{BAD}{prefix}{error.lines[0]}{PLAIN}", *error.lines[1:]]
     return [*lines, f"→ {error.action}"] if error.action else lines
 
 
-def blocked_lines(report: Report, kind: str) -> list[str]:
+def blocked_lines(report: Report, making: str) -> list[str]:
     """Return why a fork was refused: all requirements that are not met, each with what to do."""
-    title = kind if " " in kind else kind.capitalize()
-    lines = [_RULE, f"{BOLD}Cannot Create {title}{PLAIN}", _RULE, "", "The following requirements must be met:", ""]
+    lines = [_RULE, f"{BOLD}{_WANTED[making][0]}{PLAIN}", _RULE, "", "The following requirements must be met:", ""]
     return [*lines, *findings_lines(report.errors, BAD), *besides(report.warnings), "", "Nothing was changed."]
 
 
@@ -64,11 +69,11 @@ def besides(warnings: Sequence[Finding]) -> list[str]:
     """Return the warnings that come after errors."""
     if not warnings:
         return []
-    return ["", f"Besides, {count(len(warnings), 'warning')}:", "", *findings_lines(warnings, WARN)]
+    return ["", f"Also {count(len(warnings), 'warning')}:", "", *findings_lines(warnings, WARN)]
 
 
 def findings_lines(findings: Sequence[Finding], colour: str) -> list[str]:
-    """Return findings, numbered, each with its details and what to do."""
+    """Return findings, numbered, each with its details, what to do, and how."""
     lines = [line for number, finding in enumerate(findings, 1) for line in _finding(number, finding, colour)]
     return lines[1:]
 
@@ -77,9 +82,17 @@ def _finding(number: int, finding: Finding, colour: str) -> Iterator[str]:
     indent = " " * (len(str(number)) + 2)
     yield ""
     yield f"{number}. {colour}{finding.message}{PLAIN} {DIM}{finding.code}{PLAIN}"
-    yield from (indent + line for line in finding.lines)
+    yield from (indent + line if line else "" for line in finding_lines(finding))
+
+
+def finding_lines(finding: Finding) -> Iterator[str]:
+    """Yield what follows the message of a finding: why and what it is about, what to do, and how, step by step."""
+    yield from finding.details.splitlines()
+    if finding.details and finding.steps:
+        yield ""
     if finding.action:
-        yield f"{indent}→ {finding.action}"
+        yield f"→ {finding.action}"
+    yield from (f"  {number}. {step}" for number, step in enumerate(finding.steps, 1))
 
 
 def warnings_lines(warnings: Sequence[Finding]) -> list[str]:
@@ -89,20 +102,31 @@ def warnings_lines(warnings: Sequence[Finding]) -> list[str]:
     return ["", f"{count(len(warnings), 'warning').capitalize()}:", "", *findings_lines(warnings, WARN)]
 
 
-def pending_lines(pending: Sequence[str]) -> list[str]:
+def notes_lines(notes: Sequence[Finding]) -> list[str]:
+    """Return what is worth knowing, and what can be done if one likes."""
+    lines = [(f"{DIM}Note:{PLAIN} {note.message} {DIM}{note.code}{PLAIN}", f"  → {note.action}") for note in notes]
+    return ["", *(line for both in lines for line in both)] if lines else []
+
+
+def pending_lines(pending: Sequence[Fact]) -> list[str]:
     """Return what is still to be done."""
-    return [f"  {WARN}still to do: {sentence}{PLAIN}" for sentence in pending]
+    return [f"  {WARN}still to do: {texts.words(fact)}{PLAIN}" for fact in pending]
 
 
-def sign(pending: Sequence[str]) -> str:
+def sign(pending: Sequence[Fact]) -> str:
     """Return the sign before a result: whether all of it was done."""
     return f"{WARN}!{PLAIN}" if pending else f"{GOOD}✓{PLAIN}"
 
 
-def some(sentences: Sequence[str]) -> list[str]:
-    """Return the first few sentences, and how many more there are."""
-    more = [f"… and {len(sentences) - _REASONS} more"] if len(sentences) > _REASONS else []
-    return [*sentences[:_REASONS], *more]
+def some(facts: Sequence[Fact]) -> list[str]:
+    """Return the first few facts in words, and how many more there are."""
+    more = [f"… and {len(facts) - _REASONS} more"] if len(facts) > _REASONS else []
+    return [*map(texts.words, facts[:_REASONS]), *more]
+
+
+def sentence(text: str) -> str:
+    """Return a text with a full stop at its end, unless it ends as a sentence does."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def dry_run_lines(planned: DryRun) -> list[str]:
@@ -110,7 +134,7 @@ def dry_run_lines(planned: DryRun) -> list[str]:
     lines = [f"  {row['action']:<7} {row['path']}" for row in planned.plan.to_json()["plan"]]
     if not lines:
         return ["There is nothing to do."]
-    return ["This would be done, and was not:", *lines, *warnings_lines(planned.report.warnings)]
+    return ["This is what would be done. Nothing was changed.", *lines, *warnings_lines(planned.report.warnings)]
 
 
 def book(timeline: Timeline | TimelineShown) -> str:

@@ -31,7 +31,6 @@ class FolderNotEmpty(ForkloreError):
 
     code = "FOLDER_NOT_EMPTY"
     kind = Kind.CONFLICT
-    action = "Name a folder that does not exist yet, or an empty one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ def _empty_folder(folder: str | None) -> Path:
         return Path(tempfile.mkdtemp(prefix="forklore-demo-"))
     root = Path(folder)
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
-        raise FolderNotEmpty(f"{folder!r} is there already and is not an empty folder.")
+        raise FolderNotEmpty(folder=folder)
     root.mkdir(parents=True, exist_ok=True)
     return root
 

@@ -141,7 +141,7 @@ class Disk:
             self.write(target, piece)
             start += len(piece)
         if start < end:
-            raise OSError(errno.ESTALE, "The file became shorter while it was copied")
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))  # it became shorter meanwhile
 
     def patch(self, descriptor: int, offset: int, data: bytes) -> None:
         """Write *data* over what stands at *offset*."""

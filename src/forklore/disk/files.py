@@ -43,7 +43,6 @@ class ContextChanged(ForkloreError):
 
     code = "CONTEXT_CHANGED"
     kind = Kind.CONFLICT
-    action = "Wait until the reply is complete, then try again. Nothing was changed."
 
 
 class HeldFile:
@@ -95,7 +94,7 @@ class HeldFile:
         """Return the whole content; raises ``ContextChanged`` when it is no longer the one that was opened."""
         data = self.read()
         if fingerprint(os.fstat(self.descriptor)) != self.fingerprint:
-            raise ContextChanged(f"{self.name!r} changed while it was being read.")
+            raise ContextChanged("reading", file=self.name)
         return data
 
     def _read(self, start: int, end: int) -> bytes:
@@ -106,7 +105,7 @@ class HeldFile:
         while len(data) < end - start:
             more = read_at(descriptor, start + len(data), end - start - len(data))
             if not more:
-                raise ContextChanged(f"{self.name!r} became shorter while it was being read.")
+                raise ContextChanged("shorter", file=self.name)
             data += more
         return data
 
@@ -120,7 +119,7 @@ class HeldFile:
             yield piece
             start += len(piece)
         if start < end:
-            raise ContextChanged(f"{self.name!r} became shorter while it was being read.")
+            raise ContextChanged("shorter", file=self.name)
 
     def copy_to(self, target: int, start: int, end: int, disk: Disk) -> None:
         """Copy a byte range to where *target* is being written."""
@@ -229,7 +228,7 @@ class BriefFile(HeldFile):
         for attempt in range(_ATTEMPTS):
             self.stat = self._look()
             if is_online_only(self.stat):
-                raise FileOnlineOnly(f"{self.name!r} is online only: its content is not on this machine.")
+                raise FileOnlineOnly(file=self.name)
             if not stat.S_ISREG(self.stat.st_mode) or self.size > _LARGEST:
                 raise _no_file_for_us(path, self.stat)
             if self.size > _AT_ONCE:
@@ -261,7 +260,7 @@ class BriefFile(HeldFile):
         data = read_shared(self.path, self.size)
         self._needs_the_same()
         if len(data) < self.size:
-            raise ContextChanged(f"{self.name!r} became shorter while it was being read.")
+            raise ContextChanged("shorter", file=self.name)
         return data
 
     @contextmanager
@@ -276,7 +275,7 @@ class BriefFile(HeldFile):
 
     def _needs_the_same(self) -> None:
         if fingerprint(look(self.path)) != self.fingerprint:
-            raise ContextChanged(f"{self.name!r} changed while it was being read.")
+            raise ContextChanged("reading", file=self.name)
 
     def read_as_opened(self) -> bytes:
         """Return the whole content: what is read is always as it was opened."""
@@ -322,7 +321,7 @@ def read_small(path: str | Path, most: int = _SMALL_FILE) -> bytes:
         try:
             return file.read()
         except ContextChanged as error:
-            raise OSError(errno.EAGAIN, error.message, str(path)) from error
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(path)) from error
 
 
 def _no_file_for_us(path: str | Path, found: os.stat_result | Look) -> OSError:

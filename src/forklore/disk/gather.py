@@ -1,38 +1,31 @@
-"""Gathering: everything that rules may ask of a timeline and of the workspace around it, read in one pass."""
+"""Gathering a timeline: its chat, its lorebook and what stands beside it, everything that rules may ask of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forklore.channels.progress import may_have_gone_on
 from forklore.channels.scenes import MID_FLIGHT, names_recaps
-from forklore.disk.disk import is_there
 from forklore.disk.failures import unusable
 from forklore.disk.files import OpenFile
-from forklore.disk.operation_log import OperationLog
-from forklore.disk.scan import facts_at, scan_chats
 from forklore.disk.system import is_in_use
 from forklore.disk.workspace import ChatNotFound, ChatUnreadable, Workspace
 from forklore.errors import ForkloreError, FormatNewer, LinkOutside, PathOutside
-from forklore.formats.chat_facts import beginning_of, links_of, lorebook_name
+from forklore.formats.chat_facts import links_of, lorebook_name
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.chat_lines import unreadable_lines
 from forklore.formats.lorebook_json import Lorebook, LorebookUnreadable, read_lorebook
-from forklore.formats.record import newer_format
+from forklore.formats.record import FORMAT, newer_format
 from forklore.gathered.timeline import MISSING, OUTSIDE, UNREADABLE, BookState, TimelineState
-from forklore.gathered.workspace import BookFile, WorkspaceIndex
-from forklore.log.operations import Operation, Unread
-from forklore.model.address import ChatAddress, place_of
-from forklore.model.names import book_key
-from forklore.model.timeline import ChatFacts, Link, Story, grow_stories
+from forklore.model.address import ChatAddress
+from forklore.model.fact import Fact, fact, some
+from forklore.model.timeline import Link
 
-_SHOWN = 10
-_GROUPS = place_of("group:")
-
-# --- a timeline ---------------------------------------------------------------------------------------------------
+if TYPE_CHECKING:
+    from forklore.gathered.workspace import WorkspaceIndex
 
 
 @dataclass(frozen=True)
@@ -66,13 +59,13 @@ class OpenTimeline(TimelineState):
     def needs_header(self) -> None:
         """Raise ``CHAT_DAMAGED`` when the chat has no header that can be read."""
         if self.damage:
-            raise ChatUnreadable(f"{str(self.address)!r} is damaged. {self.damage}")
+            raise ChatUnreadable(chat=str(self.address), reason=self.damage)
 
     def refuse_newer(self) -> None:
         """Raise ``FormatNewer`` when a newer Forklore wrote about the chat: what it wrote is not replaced here."""
         number = newer_format(self.metadata)
         if number is not None:
-            raise FormatNewer(f"{str(self.address)!r} has a record of a newer Forklore (format {number}).")
+            raise FormatNewer("chat", chat=str(self.address), format=number, known=FORMAT)
 
 
 @contextmanager
@@ -83,9 +76,9 @@ def open_timeline(workspace: Workspace, address: ChatAddress, *, with_book: bool
     try:
         chat = files[path].chat
         try:
-            metadata, damage = chat.metadata, ""
+            metadata, damage = chat.metadata, None
         except ChatDamaged as error:
-            metadata, damage = {}, str(error)
+            metadata, damage = {}, error.fact
         if names_recaps(metadata):
             chat = files[path].seek(MID_FLIGHT)
         name = lorebook_name(metadata)
@@ -128,10 +121,10 @@ def with_surroundings(timeline: OpenTimeline, workspace: Workspace) -> OpenTimel
     return replace(timeline, lorebook=book, beside=workspace.names_beside(timeline.address))
 
 
-def in_place(timeline: OpenTimeline, index: WorkspaceIndex, *, damage: str | None = None) -> OpenTimeline:
+def in_place(timeline: OpenTimeline, index: WorkspaceIndex, *, damage: Fact | None = None) -> OpenTimeline:
     """Return a timeline with its place among the others, and with what *damage* was found meanwhile."""
     old = index.old_name(timeline.address, timeline.metadata)
-    damage = timeline.damage if damage is None else damage
+    damage = damage or timeline.damage
     return replace(timeline, place=index.timeline(timeline.address), renamed_from=old, damage=damage)
 
 
@@ -150,12 +143,12 @@ def looked_through(
     return placed
 
 
-def _broken_lines(chat: Chat) -> str:
+def _broken_lines(chat: Chat) -> Fact | None:
     broken = unreadable_lines(chat)
     if not broken:
-        return ""
-    lines = ", ".join(str(line + 1) for line in broken[:_SHOWN]) + (" …" if len(broken) > _SHOWN else "")
-    return f"Not readable: line {lines}."
+        return None
+    lines, more = some([line + 1 for line in broken])
+    return fact("lines_unreadable", lines=lines, more=more)
 
 
 def _links(parent: str, workspace: Workspace) -> tuple[Link, ...] | None:
@@ -185,8 +178,10 @@ def read_book(book: BookState, file: OpenFile | None) -> BookState:
         return book
     try:
         return replace(book, content=book_in(file, book.name))
-    except (LorebookUnreadable, OSError) as error:
-        return replace(book, fault=UNREADABLE, details=str(error))
+    except LorebookUnreadable as error:
+        return replace(book, fault=UNREADABLE, reason=error.fact)
+    except OSError as error:
+        return replace(book, fault=UNREADABLE, reason=fact("not_readable", reason=error.strerror or str(error)))
 
 
 def book_in(file: OpenFile, name: str) -> Lorebook:
@@ -198,11 +193,11 @@ def _open(path: str, address: ChatAddress) -> OpenFile:
     try:
         return OpenFile(path)
     except FileNotFoundError as error:
-        raise ChatNotFound(f"There is no chat {str(address)!r} any more.") from error
+        raise ChatNotFound("gone", chat=str(address)) from error
     except OSError as error:
         if is_in_use(error):
             raise unusable(error) from error
-        raise ChatUnreadable(f"{str(address)!r} cannot be opened ({error.strerror}).") from error
+        raise ChatUnreadable("opening", chat=str(address), reason=error.strerror or str(error)) from error
 
 
 def _open_book(workspace: Workspace, name: str, files: dict[str, OpenFile]) -> BookState:
@@ -212,131 +207,9 @@ def _open_book(workspace: Workspace, name: str, files: dict[str, OpenFile]) -> B
     except FileNotFoundError:
         return replace(book, fault=MISSING)
     except (LinkOutside, PathOutside) as error:
-        return replace(book, fault=OUTSIDE, details=f"{error.message} {error.action}")
+        return replace(book, fault=OUTSIDE, reason=error.fact)
     except OSError as error:
         if is_in_use(error):
             raise unusable(error) from error
-        return replace(book, fault=UNREADABLE, details=f"It cannot be opened ({error.strerror}).")
+        return replace(book, fault=UNREADABLE, reason=fact("not_readable", reason=error.strerror or str(error)))
     return book
-
-
-# --- the workspace ------------------------------------------------------------------------------------------------
-
-
-def gather_index(
-    workspace: Workspace,
-    cache: Path | None,
-    *,
-    shared_books: Iterable[str] = (),
-    log: OperationLog | None = None,
-    of: ChatAddress | None = None,
-    told_book: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> WorkspaceIndex:
-    """Look through the workspace once.
-
-    *log* is read when it is given. What takes long to find out is found out for the chat *of* alone, or for every
-    chat: who is a copy of whom, and which lorebook was renamed. *told_book* is what somebody says a missing lorebook
-    is called now.
-    """
-    folds = workspace.folds_names
-    chats = tuple(scan_chats(workspace, cache, progress))
-    entries = tuple(log.entries()) if log is not None else ()
-    shared = frozenset(book_key(book, folds=folds) for book in shared_books)
-    index = WorkspaceIndex(
-        chats=chats,
-        stories=grow_stories(chats, shared_on_purpose=shared, folds_names=folds),
-        present=frozenset((place_of(chat.folder), chat.name) for chat in workspace.chats()),
-        books={book_key(book.name, folds=folds): book for book in _books(workspace)},
-        shared_on_purpose=shared,
-        folds_names=folds,
-        operations=tuple(entry for entry in entries if isinstance(entry, Operation)),
-        unread=tuple(entry for entry in entries if isinstance(entry, Unread)),
-        told_book=told_book,
-    )
-    wanted = chats if of is None else tuple(chat for chat in chats if chat.address == str(of))
-    return replace(
-        index,
-        trash=frozenset(_trash(index, workspace)),
-        beginnings=dict(_beginnings(index, wanted, workspace)),
-        strangers=_strangers(index, workspace) if any(_misses_book(chat, index) for chat in wanted) else {},
-    )
-
-
-def _books(workspace: Workspace) -> Iterator[BookFile]:
-    for entry in workspace.book_files():
-        with suppress(OSError):  # removed while we look
-            stat, name = entry.stat(), entry.name.removesuffix(".json")
-            yield BookFile(name, workspace.book_path(name), stat.st_size, stat.st_mtime_ns / 1e9)
-
-
-def _trash(index: WorkspaceIndex, workspace: Workspace) -> Iterator[str]:
-    for operation in index.operations:
-        for change in operation.changes:
-            if change["do"] == "trash" and is_there(workspace.places.item(change["item"])):
-                yield change["item"]
-
-
-def _beginnings(index: WorkspaceIndex, wanted: Iterable[ChatFacts], workspace: Workspace) -> Iterator[tuple[str, str]]:
-    """Yield how those chats begin that name a lorebook which another story names too."""
-    contested: dict[str, ChatFacts] = {}
-    books = {index.key(chat.lorebook): chat.lorebook for chat in wanted if chat.lorebook is not None}
-    for book in books.values():
-        users = index.users(book)
-        if len(users) > 1 and len({_main(each, index) for each in users}) > 1:
-            contested.update((each.address, each) for each in users)
-    for address, chat in contested.items():
-        path = workspace.chat_path(ChatAddress(chat.folder, chat.name))
-        try:
-            with OpenFile(workspace.file(path)) as file:
-                beginning = beginning_of(file.chat)
-        except (OSError, ChatDamaged, ForkloreError):
-            continue
-        if beginning is not None:
-            yield address, beginning
-
-
-def _main(chat: ChatFacts, index: WorkspaceIndex) -> str | None:
-    story: Story | None = index.story(chat.address)
-    return story.main if story else None
-
-
-def _misses_book(chat: ChatFacts, index: WorkspaceIndex) -> bool:
-    return chat.lorebook is not None and not index.has_book(chat.lorebook)
-
-
-def _strangers(index: WorkspaceIndex, workspace: Workspace) -> dict[str, tuple[BookFile, ...]]:
-    """Return the lorebooks that neither a chat names nor we have made, by their digest."""
-    ours = {change["path"] for each in index.operations for change in each.changes if change["do"] == "create"}
-    strangers: dict[str, tuple[BookFile, ...]] = {}
-    for book in index.unused_books.values():
-        if book.path in ours:
-            continue
-        try:
-            with OpenFile(workspace.file(book.path)) as file:
-                digest = file.digest()
-        except (OSError, ForkloreError):
-            continue
-        strangers[digest] = (*strangers.get(digest, ()), book)
-    return strangers
-
-
-def refreshed(index: WorkspaceIndex, operation: Operation, workspace: Workspace) -> WorkspaceIndex:
-    """Return the index as it is after an operation: only what that changed is looked at again."""
-    paths = {change["path"] for change in operation.changes}
-    groups = {chat: f"group:{group.group_id}" for group in workspace.groups() for chat in group.chats}
-    chats = []
-    for chat in index.chats:
-        if place_of(chat.folder) == _GROUPS:
-            chat = chat._replace(folder=groups.get(chat.name, _GROUPS))  # noqa: PLW2901  # it is the same chat
-        path = workspace.chat_path(ChatAddress(chat.folder, chat.name))
-        facts = facts_at(Path(workspace.file(path)), chat) if path in paths else chat
-        chats += [facts] if facts is not None else []
-    return replace(
-        index,
-        chats=tuple(chats),
-        stories=grow_stories(chats, shared_on_purpose=index.shared_on_purpose, folds_names=index.folds_names),
-        present=frozenset((place_of(chat.folder), chat.name) for chat in workspace.chats()),
-        books={book_key(book.name, folds=index.folds_names): book for book in _books(workspace)},
-        operations=(operation, *index.operations),
-    )

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from forklore.disk.failures import refusal_of
+from forklore.disk.files import read_small
 from forklore.disk.places import Places
 from forklore.disk.state import close_to_others
-from forklore.disk.system import usual_path
+from forklore.disk.system import is_link, usual_path
 from forklore.errors import ForkloreError, Kind
 from forklore.model.stored import FOLDER
 
+_HOLDER = "holder"
+_KIND = re.compile(r"[a-z]{1,20}").fullmatch
+_FORKS = ("checkpoint", "branch")
+_ANY = "operation"
 _SLICE_SECONDS = 0.25  # so often who waits may say that it is enough
 _ATTEMPTS = 5  # others may remove the folder again between our making it and our locking in it
 
@@ -23,7 +30,6 @@ class CreationInProgress(ForkloreError):
 
     code = "CREATION_IN_PROGRESS"
     kind = Kind.BUSY
-    action = "Wait a moment, then try again; --wait does that for you."
 
 
 @contextmanager
@@ -33,13 +39,14 @@ def workspace_lock(
     """Hold the workspace's lock; raises ``CreationInProgress`` when somebody else holds it for longer than *wait*.
 
     While it waits it asks *go_on* again and again, which may raise what ends the waiting.
+    Who holds the lock says *what* it does, so that whoever is refused can be told.
     Where there was no folder of ours and nothing was done in the end, there is none afterwards.
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415  # a heavy import that only writers need
 
     places = Places(root)
     folder = Path(places.folder(FOLDER))  # neither it nor the lock is a link: what that leads to would be emptied
-    lock_file = places.file(f"{FOLDER}/lock")
+    lock_file, holder = places.file(f"{FOLDER}/lock"), folder / _HOLDER
     deadline = time.monotonic() + wait
     try:
         for attempt in range(_ATTEMPTS):
@@ -61,17 +68,45 @@ def workspace_lock(
                 if attempt == _ATTEMPTS - 1:
                     raise
     except Timeout as error:
-        name = what.capitalize()
-        raise CreationInProgress(f"{name} creation already in progress. Please wait.") from error
+        raise _in_progress(holder) from error
     except (OSError, NotImplementedError) as error:  # the latter where a disk knows no locks
         reason = getattr(error, "strerror", None) or error
-        raise refusal_of(error)(f"The folder {usual_path(root)} cannot be written ({reason}).") from error
+        raise refusal_of(error)("folder", folder=usual_path(root), reason=str(reason)) from error
     try:
+        _say(holder, what)
         yield
     finally:
+        _remove(holder)
         if is_new:
             _remove_unused(folder, lock.release)
         lock.release()
+
+
+def _say(holder: Path, what: str) -> None:
+    """Write down what is done while the lock is held: a courtesy, without which everything works too."""
+    _remove(holder)
+    with suppress(OSError):
+        descriptor = os.open(holder, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        try:
+            os.write(descriptor, what.encode())
+        finally:
+            os.close(descriptor)
+
+
+def _remove(holder: Path) -> None:
+    with suppress(OSError):
+        holder.unlink()
+
+
+def _in_progress(holder: Path) -> CreationInProgress:
+    """Return what to tell of whoever holds the lock; it may be over already, and anybody can write that file."""
+    try:
+        kind = read_small(holder).decode() if not is_link(holder) else ""
+    except (OSError, ValueError, ForkloreError):
+        kind = ""
+    if kind in _FORKS:
+        return CreationInProgress(kind)
+    return CreationInProgress("running", kind=kind) if _KIND(kind) and kind != _ANY else CreationInProgress()
 
 
 def _remove_unused(folder: Path, release: Callable[[], None]) -> None:

@@ -16,6 +16,7 @@ from forklore.formats.json_text import NotJson, parse_object
 from forklore.formats.settings_json import NO_BOOKS, SettingsBooks, parse_settings
 from forklore.gathered.naming import Naming
 from forklore.model.address import ChatAddress, place_of
+from forklore.model.fact import Fact, fact
 from forklore.model.plan import HEADER, Fingerprint
 from forklore.model.timeline import ChatFacts
 
@@ -35,13 +36,13 @@ def naming_as_seen(workspace: Workspace) -> tuple[tuple[str, Fingerprint], ...]:
     return ((_SETTINGS, found),) if found is not None else ()
 
 
-def _unreadable_chats(workspace: Workspace, chats: Sequence[ChatFacts]) -> Iterator[str]:
+def _unreadable_chats(workspace: Workspace, chats: Sequence[ChatFacts]) -> Iterator[Fact]:
     for chat in chats:
         if chat.damaged and not _names_no_book(workspace, ChatAddress(chat.folder, chat.name)):
-            yield f"The chat {chat.address!r} is damaged."
+            yield fact("unreadable", case="damaged", chat=chat.address)
     for path, _ in workspace.links_outside():
         if not path.startswith("worlds"):
-            yield f"{path!r} is a link to elsewhere, which is not followed."
+            yield fact("unreadable", case="link", path=path)
     for _, why in workspace.unreadable({(place_of(chat.folder), chat.name) for chat in chats}):
         yield why
 
@@ -55,14 +56,14 @@ def _names_no_book(workspace: Workspace, address: ChatAddress) -> bool:
         return False
 
 
-def _read_cards(workspace: Workspace, unreadable: list[str]) -> dict[str, str]:
+def _read_cards(workspace: Workspace, unreadable: list[Fact]) -> dict[str, str]:
     """Return the lorebook of each character that has one; what cannot be read is told in *unreadable*."""
     try:
         names = sorted(os.listdir(workspace.places.folder("characters")))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, LinkOutside):
-        unreadable.append("The folder 'characters' cannot be looked into.")
+        unreadable.append(fact("unreadable", case="folder", folder="characters"))
         return {}
     books: dict[str, str] = {}
     for name in names:
@@ -72,7 +73,7 @@ def _read_cards(workspace: Workspace, unreadable: list[str]) -> dict[str, str]:
         try:
             book = _card_book(workspace.file(f"characters/{name}"))
         except (OSError, CardUnreadable, ForkloreError):
-            unreadable.append(f"The character card {stem!r} cannot be read.")
+            unreadable.append(fact("unreadable", case="card", character=stem))
         else:
             if book is not None:
                 books[stem] = book
@@ -82,17 +83,17 @@ def _read_cards(workspace: Workspace, unreadable: list[str]) -> dict[str, str]:
 def _card_book(path: str) -> str | None:
     with open(path, "rb", opener=lambda path, _flags: open_shared(path)) as file:
         if is_online_only(os.fstat(file.fileno())):
-            raise CardUnreadable("it is online only")
+            raise CardUnreadable("card_unreadable", case="online_only")
         card = read_card(file)
     return card_lorebook(card) if card is not None else None
 
 
-def _read_settings(workspace: Workspace, unreadable: list[str]) -> SettingsBooks:
+def _read_settings(workspace: Workspace, unreadable: list[Fact]) -> SettingsBooks:
     try:
         with OpenFile(workspace.file(_SETTINGS)) as file:
             return parse_settings(file.read())
     except FileNotFoundError:
         pass
     except (OSError, ValueError, ForkloreError):
-        unreadable.append("SillyTavern's settings.json cannot be read.")
+        unreadable.append(fact("unreadable", case="settings"))
     return NO_BOOKS

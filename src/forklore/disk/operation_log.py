@@ -14,6 +14,7 @@ from forklore.disk.state import refuse_newer
 from forklore.errors import ForkloreError, Kind
 from forklore.log.changes import Unreadable
 from forklore.log.operations import FORMAT, Operation, Turn, Unread
+from forklore.model.fact import Fact
 from forklore.model.stored import HIGHEST, OPERATIONS, is_operation_id, number_in
 
 _SUFFIX = ".json"
@@ -25,7 +26,6 @@ class OperationUnreadable(ForkloreError):
 
     code = "OPERATION_UNREADABLE"
     kind = Kind.DAMAGED
-    action = "Wait until the folder is synchronised, or restore the file. Nothing was changed."
 
 
 class OperationLog:
@@ -102,12 +102,13 @@ class OperationLog:
             operation = Operation.from_json(stored)
         except ForkloreError as error:
             return Unread(path, error)
-        except (OSError, ValueError, RecursionError, Unreadable) as error:
-            return _unreadable(path, getattr(error, "strerror", None) or str(error))
+        except (OSError, ValueError, RecursionError) as error:
+            reason = error.fact if isinstance(error, Unreadable) else getattr(error, "strerror", None) or str(error)
+            return _unreadable(path, reason)
         if f"{operation.id}{_SUFFIX}" != name:
-            return _unreadable(path, "it has the id of another operation")
+            return _unreadable(path, Unreadable("other_id").fact)
         if number_in(operation.id) not in (None, operation.turn.number):
-            return _unreadable(path, "it has the number of another operation")
+            return _unreadable(path, Unreadable("other_number").fact)
         return operation
 
 
@@ -115,8 +116,8 @@ def _operations(entries: Iterable[Operation | Unread]) -> Iterator[Operation]:
     return (entry for entry in entries if isinstance(entry, Operation))
 
 
-def _unreadable(path: str, reason: str) -> Unread:
-    return Unread(path, OperationUnreadable(f"{path!r} is no operation ({reason})."))
+def _unreadable(path: str, reason: str | Fact) -> Unread:
+    return Unread(path, OperationUnreadable(file=path, reason=reason))
 
 
 def refuse_unread(operation_id: str, unread: Iterable[Unread]) -> None:

@@ -91,7 +91,7 @@ class Places:
             raise outside(path)
         place = f"{self.folder(folder)}{_SLASH}{name}" if slash else f"{self._base}{_SLASH}{name}"
         if is_link(place) and not self._stays(path, place):
-            raise LinkOutside(f"{path!r} is a link to a file elsewhere.")
+            raise LinkOutside("file", path=path)
         return place
 
     def folder(self, path: str) -> str:
@@ -130,7 +130,7 @@ class Places:
         """Return a file that is no link."""
         place = self.file(path)
         if is_link(place):
-            raise LinkOutside(f"{path!r} is a link, and only the file itself can be made or moved.")
+            raise LinkOutside("no_link", path=path)
         return Path(place)
 
     # --- links ------------------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class Places:
         place = self.place(relative_path(path))
         real = real_path(place)
         if path.partition("/")[0] not in _STORY or not is_link(place) or not os.path.isdir(real):
-            raise PathOutside(f"{path!r} is no linked folder of a story.", action="Nothing was changed.")
+            raise PathOutside("no_linked_folder", path=path)
         if self._state is not None:
             state = self._state()
             file = state.of_workspace(self.root, _LINKS)
@@ -189,7 +189,7 @@ def _as_stored() -> Iterator[None]:
     try:
         yield
     except LinkOutside as error:
-        raise PathOutside(error.message, action=error.action) from error
+        raise PathOutside(**error.params) from error
 
 
 def _is_odd(name: str) -> bool:
@@ -199,11 +199,5 @@ def _is_odd(name: str) -> bool:
 
 def _folder_outside(path: str, real: str) -> LinkOutside:
     if path.partition("/")[0] == FOLDER:
-        return LinkOutside(f"{path!r} is a link, which Forklore never makes.", action=_REMOVE_IT)
-    return LinkOutside(
-        f"The folder {path!r} is a link to {real!r}, outside of the data folder.",
-        action=f"If you made this link, allow it once: forklore repair {shell_word(path)} LINK_OUTSIDE --with {ALLOW}",
-    )
-
-
-_REMOVE_IT = "Remove the link, then try again. Nothing was changed."
+        return LinkOutside("ours", path=path)
+    return LinkOutside("folder", path=path, target=real, argument=shell_word(path), repair=ALLOW)

@@ -28,8 +28,8 @@ def read_stored(places: Places) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, RecursionError) as error:
-        raise SettingsInvalid(f"The settings cannot be read ({error}).") from error
+        raise SettingsInvalid("unreadable", reason=getattr(error, "strerror", None) or str(error)) from error
     if not isinstance(stored, dict):
-        raise SettingsInvalid("The settings are not a JSON object.")
+        raise SettingsInvalid("no_object")
     refuse_newer(stored, SETTINGS_FORMAT, SETTINGS)
     return stored

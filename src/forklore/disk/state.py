@@ -7,7 +7,6 @@ the user alone, and what is about one workspace is bound to the place where that
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -65,7 +64,7 @@ class State:
         try:
             lock.acquire(timeout=_WAIT_SECONDS, poll_interval=0.02)
         except Timeout as error:
-            raise DiskFailed(f"{str(path)!r} is locked by another program.", action="Try again in a moment.") from error
+            raise DiskFailed("locked", file=str(path)) from error
         try:
             yield
         finally:
@@ -75,10 +74,14 @@ class State:
 
     def mac(self, data: bytes) -> str:
         """Return what only this user can write below *data*."""
+        import hmac  # noqa: PLC0415  # slow to load, and only who changes something needs it
+
         return hmac.digest(self._key, data, "sha256").hex()
 
     def is_mac(self, mac: object, data: bytes) -> bool:
         """Whether *mac* was written below *data* by this user."""
+        import hmac  # noqa: PLC0415
+
         return isinstance(mac, str) and hmac.compare_digest(mac.encode("utf-8", "replace"), self.mac(data).encode())
 
     @cached_property
@@ -140,4 +143,4 @@ def refuse_newer(stored: Mapping[str, Any], known: int, what: str) -> None:
     """Raise ``FormatNewer`` when a newer Forklore wrote *stored*; without a number it is from before there was one."""
     number = stored.get("format", known)
     if isinstance(number, int) and number > known:
-        raise FormatNewer(f"{what!r} was written by a newer Forklore (format {number}, known is {known}).")
+        raise FormatNewer(file=what, format=number, known=known)

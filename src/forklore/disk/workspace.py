@@ -22,6 +22,7 @@ from forklore.formats.group_json import Group, parse_group
 from forklore.formats.json_text import NotJson
 from forklore.formats.settings_json import NO_BOOKS, SettingsBooks, parse_settings
 from forklore.model.address import ChatAddress, place_of
+from forklore.model.fact import Fact, fact
 from forklore.model.names import book_file_name, comparable, sanitise, tells
 from forklore.model.stored import is_plain_name
 from forklore.printable import printable
@@ -37,7 +38,6 @@ class WorkspaceNotFound(ForkloreError):
 
     code = "WORKSPACE_NOT_FOUND"
     kind = Kind.NOT_FOUND
-    action = "Give your SillyTavern folder, its data folder or a user folder in it with --data."
 
 
 class UserNeeded(ForkloreError):
@@ -45,7 +45,6 @@ class UserNeeded(ForkloreError):
 
     code = "USER_NEEDED"
     kind = Kind.INVALID
-    action = "Say which one with --user."
 
 
 class ChatNotFound(ForkloreError):
@@ -53,7 +52,6 @@ class ChatNotFound(ForkloreError):
 
     code = "CHAT_NOT_FOUND"
     kind = Kind.NOT_FOUND
-    action = "Run `forklore stories` to see all stories, and `forklore tree NAME` to see the chats of one."
 
 
 class ChatAmbiguous(ForkloreError):
@@ -61,7 +59,6 @@ class ChatAmbiguous(ForkloreError):
 
     code = "CHAT_AMBIGUOUS"
     kind = Kind.INVALID
-    action = "Give more of the name, or the whole address."
 
 
 class ChatUnreadable(ForkloreError):
@@ -69,34 +66,33 @@ class ChatUnreadable(ForkloreError):
 
     code = "CHAT_DAMAGED"
     kind = Kind.DAMAGED
-    action = "Restore the chat from SillyTavern's backups."
 
 
 def only_one(roots: list[Path]) -> Path:
     """Return the only user folder; raises ``UserNeeded`` when there are several."""
     if len(roots) > 1:
-        raise UserNeeded(f"There are several users: {', '.join(path.name for path in roots)}.")
+        raise UserNeeded(users=[path.name for path in roots])
     return roots[0]
 
 
 def find_workspaces(folder: Path, user: str | None = None) -> list[Path]:
     """Return every user folder that *folder* (a user, ``data`` or SillyTavern folder) means, at least one."""
     if not folder.is_dir():
-        raise WorkspaceNotFound(f"There is no folder {str(folder)!r}.")
+        raise WorkspaceNotFound("folder", folder=str(folder))
     for place in (folder, folder / "data"):
         if _is_user_folder(place):
             if user is not None and place.name != user and not (place.parent / user).is_dir():
-                raise WorkspaceNotFound(f"There is no user {user!r} beside {place.name!r}.")
+                raise WorkspaceNotFound("user", user=user, users=[place.name])
             return [place] if user is None or place.name == user else find_workspaces(place.parent, user)
         users = sorted(entry.name for entry in _folders(place) if not entry.name.startswith("_"))
         users = [name for name in users if _is_user_folder(place / name)]
         if user is not None and users:
             if user not in users:
-                raise WorkspaceNotFound(f"There is no user {user!r}; there are {', '.join(users)}.")
+                raise WorkspaceNotFound("user", user=user, users=users)
             return [place / user]
         if users:
             return [place / name for name in users]
-    raise WorkspaceNotFound(f"{str(folder)!r} is not a SillyTavern folder: it has no chats.")
+    raise WorkspaceNotFound("no_chats", folder=str(folder))
 
 
 def _is_user_folder(folder: Path) -> bool:
@@ -210,17 +206,17 @@ class Workspace:
             if not (entry.is_symlink() and self.places.leads_out(f"{folder}/{entry.name}"))
         ]
 
-    def unreadable(self, known: Container[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    def unreadable(self, known: Container[tuple[str, str]]) -> Iterator[tuple[str, Fact]]:
         """Yield the folders that may not be looked into and the chats that are not *known*: the path, and why."""
         for folder in self.chat_folders():
             path = os.path.relpath(folder.path, self.root).replace(os.sep, "/")
             if os.path.isdir(folder.path) and not os.access(folder.path, os.R_OK | os.X_OK):
-                yield path, f"The folder {os.path.basename(folder.path)!r} cannot be looked into."
+                yield path, fact("unreadable", case="folder", folder=os.path.basename(folder.path))
             for entry in folder.files:
                 name = entry.name.removesuffix(_SUFFIX)
                 address = ChatAddress(folder.of(name), name)
                 if (place_of(address.folder), name) not in known and _may_be_chat(entry.path):
-                    yield f"{path}/{entry.name}", f"The chat {str(address)!r} cannot be read."
+                    yield f"{path}/{entry.name}", fact("unreadable", case="chat", chat=str(address))
 
     def groups(self) -> Iterator[Group]:
         """Yield every group whose file can be read."""
@@ -284,9 +280,9 @@ class Workspace:
             if self._exact_addresses and address is not None and not found:
                 break
             if found:
-                raise ChatAmbiguous(f"{text!r} fits {len(found)} chats:", choices=found)
+                raise ChatAmbiguous(text=text, count=len(found), choices=found)
         self.needs_chats()  # it may be there, in a folder that is not followed
-        raise ChatNotFound(f"There is no chat {text!r}.")
+        raise ChatNotFound("file" if text.endswith(_SUFFIX) else None, chat=text)
 
     def _is_solo_chat(self, address: ChatAddress) -> bool:
         plain = address.folder == _TOP_FOLDER or is_plain_name(address.folder)
@@ -360,19 +356,19 @@ class Workspace:
 
     # --- where else a lorebook is active -----------------------------------------------------------------------
 
-    def also_active(self, book: str, address: ChatAddress) -> tuple[str, ...]:
-        """Return where a chat's lorebook is active besides the chat itself, in words."""
+    def also_active(self, book: str, address: ChatAddress) -> tuple[Fact, ...]:
+        """Return where a chat's lorebook is active besides the chat itself."""
         settings = self._settings()
         avatars = self._avatars(address)
         found = []
         if book in settings.global_books:
-            found.append("globally")
+            found.append(fact("active", case="everywhere"))
         if any(book in settings.character_books.get(avatar, ()) for avatar in avatars):
-            found.append("as an additional lorebook of the character")
+            found.append(fact("active", case="additional"))
         if any(self._card_book(avatar) == book for avatar in avatars):
-            found.append("as the character's lorebook")
+            found.append(fact("active", case="character"))
         if book in settings.persona_books:
-            found.append("as a persona's lorebook")
+            found.append(fact("active", case="persona"))
         return tuple(found)
 
     def _avatars(self, address: ChatAddress) -> tuple[str, ...]:

@@ -1,27 +1,39 @@
 /** The service: one function to ask it, one kind of problem, one stream of events. */
 import { remembered, serviceAddress, storageKey } from './settings.js';
-import { t } from './strings.js';
+import { t, toldOfProblem } from './wording.js';
 
-/** @typedef {{code: string, severity: string, message: string, action: string, details: string, repairs: string[]}} Finding */
+/** @typedef {import('./wording.js').Finding} Finding */
+/** @typedef {import('./wording.js').Params} Params */
+/**
+ * @typedef {object} ProblemTold
+ * @property {number} [status]
+ * @property {string} [code]
+ * @property {Params} [params]
+ * @property {string} [kind]
+ * @property {string} [detail]
+ * @property {string} [action]
+ * @property {Finding[]} [findings]
+ */
 
 /** What the service refused, with what to do about it. */
 export class Problem extends Error {
-    /** @param {{status?: number, code?: string, kind?: string, detail?: string, action?: string, findings?: Finding[]}} told */
+    /** @param {ProblemTold} told */
     constructor(told) {
-        super(told.detail || told.code || 'Something went wrong.');
+        super(told.detail || told.code || t('unknown_problem'));
         this.status = told.status ?? 0;
         this.code = told.code ?? 'UNKNOWN';
+        this.params = told.params;
         this.kind = told.kind ?? 'bug';
         this.action = told.action ?? '';
         this.findings = told.findings ?? [];
     }
 }
 
-/** What the service says marks commands as Markdown does. @param {string} text */
-export const plain = (text) => text.replace(/`([^`]*)`/g, '“$1”');
-
 /** @param {Problem} problem @returns {string} what it is and what to do, a line each */
-export const problemText = ({ message, action }) => plain([message, action && `→ ${action}`].filter(Boolean).join('\n'));
+export function problemText(problem) {
+    const { message, action } = toldOfProblem(problem);
+    return [message, action && `→ ${action}`].filter(Boolean).join('\n');
+}
 
 /** @typedef {'unknown' | 'connected' | 'unpaired' | 'away'} State */
 
@@ -73,8 +85,8 @@ export const connection = () => ({ state, version, why, hasPassword });
  * @param {State} now
  * @param {string} [ifAway] what else is to be said when nobody answers
  */
-export const whyNot = (now, ifAway = t('away_said')) =>
-    now === 'unpaired' ? why || t(hasPassword ? 'unpaired_password' : 'unpaired_said') : ifAway;
+export const whyNot = (now, ifAway = t('away')) =>
+    now === 'unpaired' ? why || t(hasPassword ? 'unpaired_password' : 'unpaired') : ifAway;
 
 /**
  * Hear an event of the service, or `state` when the connection changes.

@@ -22,7 +22,7 @@ import { told } from './opening.js';
 import { deletingBook, onBookWritten } from './renaming.js';
 import { settings } from './settings.js';
 import * as st from './sillytavern.js';
-import { t } from './strings.js';
+import { because, loaded, t, toldOfProblem } from './wording.js';
 
 /** Chats that need not be isolated a second time. @type {Set<string>} */
 const handled = new Set();
@@ -50,6 +50,7 @@ export function startCatching() {
         return original.call(window, input, init);
     };
     st.eventSource.on(st.eventTypes.ITEMIZED_PROMPTS_SAVED ?? 'itemized_prompts_saved', onPromptsSaved);
+    stopWhereFailuresAreTold();
 }
 
 /** @param {RequestInfo | URL} input */
@@ -73,9 +74,11 @@ async function saving(send, path, body) {
     const sent = st.inMemory(); // a message may come while it is being written
     const isOther = !own && name !== null && typeof body === 'string' && !isMaking(name);
     const save = isOther ? { name, groupId: groupOf(name, isGroup), metadata: metadataIn(body) } : null;
-    if (save && ((await isRefused(save, chat, names?.avatar_url)) || (await isRefusedOfOlder(save, chat)))) {
-        // Who hears of a failure goes on and opens a chat that is not there. Who hears nothing does nothing.
-        return new Promise(() => {});
+    await loaded; // what is said of it needs words
+    const reason = save && ((await whyRefused(save, chat, names?.avatar_url)) ?? (await whyRefusedOfOlder(save, chat)));
+    if (save && reason) {
+        await st.unlist(save.name, save.groupId);
+        throw refusal(reason);
     }
     const response = await send();
     if (!response.ok) {
@@ -88,54 +91,87 @@ async function saving(send, path, body) {
         st.forgetOnDisk();
     }
     if (save) {
-        await isolateIfFork(save, isGroup, chat);
+        await isolateSaved(save, isGroup, chat);
     }
     return response;
 }
 
-/** @param {Save} save */
-const isForkWithoutRecord = ({ name, metadata }) => Boolean(metadata?.main_chat) && metadata?.forklore?.chat !== name;
+/** What a save says of its being a fork, for when the service cannot be asked. @param {Save} save */
+const looksLikeFork = ({ name, metadata }) => Boolean(metadata?.main_chat) && metadata?.forklore?.chat !== name;
 
 /**
- * Whether a save would make a fork of the open chat that nobody can isolate, and the user wants none.
+ * Why a save must not be made: it would make a fork of the open chat that nobody can isolate, and the user wants none.
  * @param {Save} save
  * @param {st.OpenChat | null} chat
  * @param {string} [avatar]
+ * @returns {Promise<string | null>}
  */
-async function isRefused(save, chat, avatar) {
+async function whyRefused(save, chat, avatar) {
     const { name, groupId, metadata } = save;
-    if (!isForkWithoutRecord(save) || metadata.main_chat !== chat?.name) {
-        return false;
+    if (!looksLikeFork(save) || metadata.main_chat !== chat?.name) {
+        return null;
     }
     if (isMakingNatively() || settings().whenAway === 'allow' || (await api.isThere())) {
-        return false;
+        return null;
     }
-    if ((await st.readFile(name, groupId, avatar)).length) {
-        return false; // it was there before
-    }
-    await st.unlist(name, groupId);
-    notice('error', api.whyNot(api.connection().state, t('away_refused')));
-    return true;
+    const isThere = (await st.readFile(name, groupId, avatar)).length > 0;
+    return isThere ? null : api.whyNot(api.connection().state, t('away_reason'));
 }
 
 /**
- * Whether a save would make a fork in a group of an older SillyTavern: the fork's metadata is in the group's file, where
- * it names its parent's lorebook, and nobody can isolate it.
+ * Why a save must not be made in a group of an older SillyTavern: the fork's metadata is in the group's file, where it
+ * names its parent's lorebook, and nobody can isolate it.
  * @param {Save} save
  * @param {st.OpenChat | null} chat
+ * @returns {Promise<string | null>}
  */
-async function isRefusedOfOlder({ name, groupId, metadata }, chat) {
+async function whyRefusedOfOlder({ name, groupId, metadata }, chat) {
     const past = groupId && metadata === null ? st.pastMetadata(groupId) : null;
     if (!past?.[name]?.world_info || past[name].main_chat !== chat?.name || isMakingNatively()) {
-        return false;
+        return null;
     }
     if ((await st.readFile(name, groupId)).length) {
-        return false; // it was there before
+        return null; // it was there before
     }
     delete past[name];
-    await st.unlist(name, groupId);
-    notice('error', t('old_group'));
-    return true;
+    return t('old_group');
+}
+
+/** A save that was refused; the user has been told. */
+class Refused extends Error {}
+
+/** What stops whoever is about to be told that a save has failed. @type {Refused | null} */
+let stopping = null;
+
+/**
+ * Say why a save is refused; return what its caller gets.
+ * @param {string} reason
+ */
+function refusal(reason) {
+    notice('error', because('caught', reason));
+    const refused = new Refused(reason);
+    stopping = refused;
+    setTimeout(() => {
+        stopping = null;
+    });
+    return refused;
+}
+
+/**
+ * SillyTavern tells of a failed save with a notice and goes on: it would link to a chat that is not there and open it.
+ * After a refusal that notice is where it ends, with the refusal for whoever wanted the fork.
+ */
+function stopWhereFailuresAreTold() {
+    const tell = toastr.error;
+    toastr.error = (...told) => {
+        const refused = stopping;
+        stopping = null;
+        if (refused) {
+            throw refused;
+        }
+        return tell.apply(toastr, told);
+    };
+    window.addEventListener('unhandledrejection', (event) => event.reason instanceof Refused && event.preventDefault());
 }
 
 /** @param {string} name @param {boolean} isGroup @returns {string | null} */
@@ -148,20 +184,25 @@ function groupOf(name, isGroup) {
 }
 
 /**
+ * Isolate what was saved beside the open chat, if it is a fork or a copy.
  * @param {Save} save
  * @param {boolean} isGroup
  * @param {st.OpenChat | null} chat the chat that is open
  */
-async function isolateIfFork(save, isGroup, chat) {
-    const { name, groupId, metadata } = save;
-    const isFork = isForkWithoutRecord(save);
+async function isolateSaved(save, isGroup, chat) {
+    if (!chat) {
+        return;
+    }
+    const address = st.addressOf(save.name, isGroup ? save.groupId : null);
+    const isThere = await api.isThere();
+    const verified = isThere ? await api.look('verify', { chat: address }).catch(() => null) : null;
     // A chat that becomes a group's keeps lorebook and identity, but loses its parent.
-    const isConverted = isGroup && chat !== null && !chat.groupId && metadata?.integrity === st.context().chatMetadata.integrity;
-    if (chat && (isFork || isConverted)) {
-        const address = st.addressOf(name, isGroup ? groupId : null);
+    const isConverted = isGroup && !chat.groupId;
+    const isFork = verified ? verified.kind !== 'main' : looksLikeFork(save);
+    if (isFork || (isConverted && shares(verified))) {
         handled.delete(address); // a new file, even if there was one of that name before
         told.drop(address);
-        await isolateQuietly(address, name);
+        await isolateQuietly(address, save.name);
     }
 }
 
@@ -184,7 +225,7 @@ export async function isolateQuietly(address, name) {
         awaited.delete(address);
         api.meanwhile.drop(address);
         if (isolated.outcome === 'isolated') {
-            notice('info', t(isolated.parent === null ? 'isolated_copy' : 'isolated_other', { name }));
+            notice('info', t('isolated', { name, copy: isolated.parent === null }));
         }
     } catch (error) {
         handled.delete(address);
@@ -197,8 +238,9 @@ export async function isolateQuietly(address, name) {
         }
         api.meanwhile.add(address);
         if (!isMakingNatively()) {
-            const reason = error instanceof api.Problem ? `${error.message} (${error.code})` : api.whyNot(api.connection().state);
-            notice('warning', t('not_isolated_other', { name, reason }));
+            const isTold = error instanceof api.Problem;
+            const reason = isTold ? `${toldOfProblem(error).message} (${error.code})` : api.whyNot(api.connection().state);
+            notice('warning', because('not_isolated', reason, { name }));
         }
     }
 }
@@ -245,7 +287,11 @@ async function isolateIfUnrecorded(address, name) {
 /** @param {any} verified @returns {string[]} */
 const codesOf = (verified) => (verified?.findings ?? []).map((/** @type {any} */ finding) => finding.code);
 
-const SHARES = ['SHARED_LOREBOOK', 'LEGACY_FORK', 'INHERITED_STATE'];
+/** Whether a timeline has memories in common with others, of whom one could be isolated. @param {any} verified */
+const shares = (verified) =>
+    (verified?.findings ?? []).some((/** @type {any} */ { repairs }) =>
+        ['isolate', 'isolate-others'].some((each) => repairs.includes(each)),
+    );
 
 /**
  * An imported chat may be a copy of a fork, or of a chat that is there already.
@@ -265,7 +311,7 @@ async function importing(send, path, body) {
         if (folder && name) {
             const address = `${folder}/${name}`;
             const verified = await api.look('verify', { chat: address }).catch(() => null);
-            if (codesOf(verified).some((code) => SHARES.includes(code))) {
+            if (shares(verified)) {
                 await isolateQuietly(address, name);
             }
         }

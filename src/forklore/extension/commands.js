@@ -5,16 +5,16 @@ import { choose, element, heading, notice, showProblem } from './dialogs.js';
 import { editOnDisk, refuseWhileGenerating, takeBack } from './editing.js';
 import { onChatChanged } from './opening.js';
 import * as st from './sillytavern.js';
-import { t } from './strings.js';
+import { lineOf, named, t, worded } from './wording.js';
 
 export function startCommands() {
     takeOver();
     // Older versions register their commands only after the extensions have started.
     st.eventSource.on(st.eventTypes.APP_READY, takeOver);
     st.eventSource.on(st.eventTypes.CHAT_CHANGED, takeOver);
-    add('recap-checkpoint-status', 'Tells whether the open checkpoint is as it was recorded.', status);
-    add('forklore-check', 'Tells whether a fork can be made at a message, the last one by default.', check);
-    add('forklore-undo', 'Takes the latest operation of Forklore back.', undo);
+    add('recap-checkpoint-status', t('help_status'), status);
+    add('forklore-check', t('help_check'), check);
+    add('forklore-undo', t('help_undo'), undo);
 }
 
 function takeOver() {
@@ -81,14 +81,18 @@ function chatOrStop() {
 }
 
 async function status() {
-    const answer = await api.look('status', { chat: chatOrStop().address });
+    const chat = chatOrStop().address;
+    const [answer, verified] = await Promise.all([api.look('status', { chat }), api.look('verify', { chat })]);
     console.log('=== CHECKPOINT STATUS ===', answer);
+    const lines = verified.findings.map((/** @type {any} */ finding) => lineOf(finding));
     if (!answer.is_checkpoint) {
         notice('info', t('not_a_fork'));
-    } else if (answer.lorebook_match && answer.running_recap_version_match) {
-        notice('success', t('valid'));
+    } else if (!verified.ok) {
+        notice('warning', [t('not_valid'), ...lines].join('\n'));
+    } else if (lines.length) {
+        notice('success', [t('valid_with_warnings', { count: lines.length }), ...lines].join('\n'));
     } else {
-        notice('warning', t('not_valid'));
+        notice('success', t('valid'));
     }
     return JSON.stringify(answer);
 }
@@ -101,7 +105,7 @@ async function check(text) {
     if (report.valid) {
         notice('success', t('check_ready', { at }));
     } else {
-        const reasons = report.errors.map((/** @type {any} */ each) => `${each.message} (${each.code})`);
+        const reasons = report.errors.map((/** @type {any} */ each) => lineOf(each));
         notice('warning', [t('check_blocked', { at }), ...reasons].join('\n'));
     }
     return JSON.stringify(report);
@@ -114,7 +118,7 @@ async function undo() {
         notice('info', t('nothing_to_undo'));
         return '';
     }
-    const what = `${latest.kind} ${latest.chat}`;
+    const what = `${named(`operation.${latest.kind}`, latest.kind)}: ${latest.chat}`;
     const content = element('div', 'forklore-dialog', heading(t('undo_title')), element('p', '', t('undo_question')));
     content.append(element('p', '', what));
     if (!(await choose(content, [{ label: t('undo_title'), value: true }]))) {
@@ -124,7 +128,7 @@ async function undo() {
     const undone = await (isFork
         ? undoFork(latest)
         : editOnDisk(chatOrStop(), () => api.change('undo', { operation: latest.id })));
-    notice(undone.pending.length ? 'warning' : 'success', [t('undone', { what }), ...undone.pending].join('\n'));
+    notice(undone.pending.length ? 'warning' : 'success', [t('undone', { what }), ...undone.pending.map(worded)].join('\n'));
     onChatChanged();
     return JSON.stringify(undone);
 }

@@ -1,13 +1,15 @@
 /** Making a fork: the page saves, the service makes the new files, the page points to them. */
 import * as api from './api.js';
-import { askText, element, heading, notice, showBlocked, showProblem, Steps, whileWaiting } from './dialogs.js';
+import { askText, element, heading, notice, showBlocked, Steps, whileWaiting } from './dialogs.js';
 import * as editing from './editing.js';
 import { log } from './log.js';
 import { settings } from './settings.js';
 import * as st from './sillytavern.js';
-import { ofKind, t } from './strings.js';
+import { because, lineOf, named, recapLines, t, toldOf, toldOfProblem } from './wording.js';
 
-/** @typedef {import('./strings.js').Kind} Kind */
+/** @typedef {import('./wording.js').Finding} Finding */
+/** @typedef {import('./wording.js').Kind} Kind */
+/** @typedef {{errors: Finding[], warnings: Finding[]}} Report */
 
 /**
  * @typedef {object} Wanted
@@ -21,7 +23,8 @@ const TRIES = 3;
 const FORK_MS = 600_000;
 const ASK_AGAIN_MS = 5_000;
 
-let busy = false;
+/** What is being made. @type {Kind | null} */
+let busy = null;
 let native = false;
 /** The fork that the page is about to point to. */
 let making = '';
@@ -39,10 +42,10 @@ export const isMakingNatively = () => native;
  */
 export async function makeFork(wanted) {
     if (busy) {
-        notice('info', t('in_progress'), ofKind('title', wanted.kind));
+        notice('warning', t('in_progress', { kind: busy }), t('title', { kind: busy }));
         return null;
     }
-    busy = true;
+    busy = wanted.kind;
     const place = { chat: st.openChat(), message: st.context().chat[wanted.at] };
     try {
         return await make(wanted, place.chat, place.message);
@@ -53,28 +56,43 @@ export async function makeFork(wanted) {
         tellFailure(error, wanted.kind);
         return null;
     } finally {
-        busy = false;
+        busy = null;
         making = '';
     }
 }
 
+/** What speaks for itself. */
+const PLAIN = ['CREATION_IN_PROGRESS'];
+
 /** @param {unknown} error @param {Kind} kind */
 function tellFailure(error, kind) {
-    const title = ofKind('title', kind);
+    const title = t('title', { kind });
     if (error instanceof Stopped) {
         if (error.message) {
             notice('warning', error.message, title);
         }
+    } else if (error instanceof api.Problem && PLAIN.includes(error.code)) {
+        notice('warning', `${toldOfProblem(error).message} (${error.code})`, title);
+    } else if (error instanceof api.Problem && error.code === 'CONTEXT_CHANGED') {
+        notice('warning', `${t('context_changed', { kind })} (${error.code})`, title);
     } else if (error instanceof api.Problem) {
-        showProblem(error, title);
+        notice('error', `${because('failed', api.problemText(error), { kind })}\n${error.code}`, title);
     } else {
         console.error('[Forklore]', error);
-        notice('error', String(error), title);
+        notice('error', because('failed', error instanceof Error ? error.message : String(error), { kind }), title);
     }
 }
 
-/** Nothing is made, and it was said why. */
+/** Nothing is made; the message says why. */
 class Stopped extends Error {}
+
+/** It cannot be made now. */
+class Refused extends Stopped {
+    /** @param {Kind} kind @param {string} reason */
+    constructor(kind, reason) {
+        super(because('refused', reason, { kind }));
+    }
+}
 
 /** The service was asked for a fork and its answer did not arrive: it may have made it. */
 class Lost extends Error {
@@ -87,14 +105,15 @@ class Lost extends Error {
 
 /**
  * Where the message is now; the chat may have been switched, or messages before it deleted.
+ * @param {Kind} kind
  * @param {st.OpenChat | null} chat
  * @param {any} message
  * @returns {number}
  */
-function placeOf(chat, message) {
+function placeOf(kind, chat, message) {
     const at = st.context().chat.indexOf(message);
     if (!st.isStillOpen(chat) || at < 0) {
-        throw new Stopped(t('switched'));
+        throw new Stopped(`${t('context_changed', { kind })} (CONTEXT_CHANGED)`);
     }
     return at;
 }
@@ -109,13 +128,13 @@ function placeOf(chat, message) {
 async function withoutService({ kind, name, swipe }, place, state) {
     api.connect();
     if (settings().whenAway !== 'allow') {
-        notice('error', api.whyNot(state, t('away_refused')), ofKind('title', kind));
+        notice('error', because('refused', api.whyNot(state, t('away_reason')), { kind }), t('title', { kind }));
         return null;
     }
     native = true;
     try {
-        const at = placeOf(place.chat, place.message);
-        notice('warning', t('away_allowed'), ofKind('title', kind));
+        const at = placeOf(kind, place.chat, place.message);
+        notice('warning', t('away_allowed', { kind }), t('title', { kind }));
         return await (kind === 'checkpoint' ? st.native.checkpoint(at, name) : st.native.branch(at, swipe));
     } catch (error) {
         tellFailure(error, kind);
@@ -134,37 +153,71 @@ async function withoutService({ kind, name, swipe }, place, state) {
 async function make(wanted, chat, message) {
     const { kind, at } = wanted;
     if (!chat) {
-        throw new Stopped(t('no_chat'));
+        throw new Refused(kind, t('no_chat'));
     }
     if (!message) {
-        throw new Stopped(t('empty_chat'));
+        throw new Refused(kind, t('empty_chat'));
     }
     if (st.isGenerating()) {
-        throw new Stopped(t('generating'));
+        throw new Refused(kind, t('generating'));
     }
     const report = await whileWaiting(async () => {
         await refuseIfChangedElsewhere(chat);
-        await save();
+        await save(kind);
         return api.look('check', { chat: chat.address, at });
     });
     if (!report.valid) {
-        if ((await showBlocked(kind, report)) === 'wait') {
-            void createWhenReady(wanted, chat, message);
-        }
-        return null;
+        return tellBlocked(wanted, chat, message, report);
     }
     const name = kind === 'checkpoint' ? await chosenName(wanted, chat, message) : null;
     const steps = new Steps(kind);
     try {
         return await carryOut({ ...wanted, name }, chat, message, steps);
+    } catch (error) {
+        const blocked = error instanceof api.Problem ? reportIn(error.findings) : null;
+        if (!blocked) {
+            throw error;
+        }
+        steps.close();
+        return tellBlocked(wanted, chat, message, blocked);
     } finally {
         steps.close();
     }
 }
 
-async function save() {
+/** What stands in the way of a fork, as a refusal tells it. @param {Finding[]} findings @returns {Report | null} */
+function reportIn(findings) {
+    const errors = findings.filter(({ severity }) => severity === 'error');
+    return errors.length ? { errors, warnings: findings.filter(({ severity }) => severity === 'warning') } : null;
+}
+
+/**
+ * Say what stands in the way of a fork; it may be waited for.
+ * @param {Wanted} wanted
+ * @param {st.OpenChat} chat
+ * @param {any} message
+ * @param {Report} report
+ * @returns {Promise<null>}
+ */
+async function tellBlocked(wanted, chat, message, report) {
+    const { kind } = wanted;
+    if ((await showBlocked(kind, report)) === 'wait') {
+        void createWhenReady(wanted, chat, message);
+        return null;
+    }
+    const [first, ...others] = report.errors;
+    const text =
+        first && !others.length
+            ? because('refused', toldOf(first, kind).message, { kind })
+            : t('unmet', { kind, count: report.errors.length });
+    notice('warning', text, t('title', { kind }));
+    return null;
+}
+
+/** @param {Kind} kind */
+async function save(kind) {
     if (!(await st.saveChat())) {
-        throw new Stopped(t('not_saved'));
+        throw new Refused(kind, t('not_saved'));
     }
 }
 
@@ -210,7 +263,7 @@ async function chosenName({ at, name }, chat, message) {
     }
     const preview = await api.look('preview', { kind: 'checkpoint', chat: chat.address, at });
     const suggested = String(preview.chat).slice(String(preview.chat).indexOf('/') + 1);
-    const content = element('div', 'forklore-dialog', heading(t('title_checkpoint')), element('p', '', t('name_question')));
+    const content = element('div', 'forklore-dialog', heading(t('title', { kind: 'checkpoint' })), element('p', '', t('name_question')));
     if (message.extra?.bookmark_link) {
         content.append(element('p', 'forklore-details', t('replaces')));
     }
@@ -230,7 +283,7 @@ async function chosenName({ at, name }, chat, message) {
  */
 async function carryOut({ kind, name, swipe }, chat, message, steps) {
     const more = kind === 'checkpoint' ? { name } : { swipe };
-    const bodyNow = () => ({ chat: chat.address, at: placeOf(chat, message), leave_parent: true, ...more });
+    const bodyNow = () => ({ chat: chat.address, at: placeOf(kind, chat, message), leave_parent: true, ...more });
     /** @type {any} */
     let made;
     try {
@@ -239,7 +292,7 @@ async function carryOut({ kind, name, swipe }, chat, message, steps) {
         if (!(error instanceof Lost)) {
             throw error;
         }
-        notice('warning', t('lost'), ofKind('title', kind));
+        notice('warning', t('lost', { kind }), t('title', { kind }));
         void settle(kind, chat, message, error.job);
         return null;
     }
@@ -251,11 +304,22 @@ async function carryOut({ kind, name, swipe }, chat, message, steps) {
     if (kind === 'branch' && st.isStillOpen(chat)) {
         await st.openByName(fork, chat.groupId);
     }
-    if (kind === 'checkpoint' || settings().notices !== 'all') {
-        notice('success', ofKind('made', kind, { name: fork }), ofKind('title', kind));
-    } // else the branch tells by itself that it is open
+    await tellMade(fork, made.chat, kind);
     tellWarnings(made.warnings, kind);
     return fork;
+}
+
+/** @param {string} name @param {string} address @param {Kind} kind */
+async function tellMade(name, address, kind) {
+    const lines = [t('made', { kind, name })];
+    if (kind === 'checkpoint' || settings().notices !== 'all') {
+        const status = await api.look('status', { chat: address }).catch(() => null);
+        lines.push(...recapLines(status?.checkpoint_state));
+    } // else the branch tells the rest when it opens
+    if (kind === 'checkpoint') {
+        lines.push(t('made_hint'));
+    }
+    notice('success', lines.join('\n'), t('title', { kind }));
 }
 
 /**
@@ -279,7 +343,7 @@ async function pointTo(made, kind, chat, message) {
         return saved ? fork : takeBack(made, fork, kind, chat);
     }
     if (!saved) {
-        notice('warning', t('link_pending'), ofKind('title', kind));
+        notice('warning', t('link_pending', { kind }), t('title', { kind }));
     }
     await st.passOn(chat.name, fork);
     return fork;
@@ -310,7 +374,7 @@ async function madeByService(kind, bodyNow, steps) {
             if (!(error instanceof api.Problem) || error.code !== 'CONTEXT_CHANGED' || attempt >= TRIES) {
                 throw error;
             }
-            await save();
+            await save(kind);
         } finally {
             stop();
             steps.cancel = () => {};
@@ -328,21 +392,21 @@ async function madeByService(kind, bodyNow, steps) {
 async function takeBack(made, fork, kind, chat) {
     try {
         await editing.takeBack(made.operation, { name: fork, groupId: chat.groupId }, st.isStillOpen(chat));
-        notice('warning', `${t('context_changed')} (CONTEXT_CHANGED)`, ofKind('title', kind));
+        notice('warning', `${t('context_changed', { kind })} (CONTEXT_CHANGED)`, t('title', { kind }));
     } catch (error) {
         console.error('[Forklore]', error);
-        notice('warning', `${t('context_changed_kept', { name: fork })} (CONTEXT_CHANGED)`, ofKind('title', kind));
+        notice('warning', `${t('context_changed_kept', { kind, name: fork })} (CONTEXT_CHANGED)`, t('title', { kind }));
     }
     return null;
 }
 
-/** @param {import('./api.js').Finding[]} warnings @param {Kind} kind */
+/** @param {Finding[]} warnings @param {Kind} kind */
 function tellWarnings(warnings, kind) {
     // Of a hidden history an open fork tells by itself, with what can be done.
     const news = warnings.filter(({ code }) => kind === 'checkpoint' || code !== 'HISTORY_HIDDEN');
     if (news.length && settings().notices !== 'none') {
-        const lines = news.map((finding) => `${finding.message} (${finding.code})`);
-        notice('warning', [t('with_warnings', { count: lines.length }), ...lines].join('\n'), ofKind('title', kind));
+        const lines = news.map((finding) => lineOf(finding, kind));
+        notice('warning', [t('with_warnings', { count: lines.length }), ...lines].join('\n'), t('title', { kind }));
     }
 }
 
@@ -381,15 +445,15 @@ async function settle(kind, chat, message, job) {
  * @param {string} job
  */
 async function takeUp(kind, chat, message, job) {
-    const title = ofKind('title', kind);
+    const title = t('title', { kind });
     const [operation] = (await api.look('log', { request: job })).operations;
     if (!operation) {
-        notice('info', t('lost_not_made'), title);
+        notice('info', t('lost_not_made', { kind }), title);
         return;
     }
     const shown = operation.undone ? null : await api.look('show', { chat: operation.chat }).catch(api.ifNotThere);
     if (!shown) {
-        notice('info', t('lost_gone'), title);
+        notice('info', t('lost_gone', { kind }), title);
         return;
     }
     const made = { chat: operation.chat, at: shown.at, lorebook: shown.lorebook, operation: operation.id };
@@ -420,7 +484,7 @@ const waits = new Set();
  */
 async function createWhenReady(wanted, chat, message) {
     if ([...waits].some((each) => each.kind === wanted.kind && each.message === message)) {
-        notice('info', t('waiting_already'), ofKind('title', wanted.kind));
+        notice('info', t('waiting_already'), t('title', { kind: wanted.kind }));
         return;
     }
     const wait = { kind: wanted.kind, message };
@@ -436,7 +500,7 @@ async function createWhenReady(wanted, chat, message) {
     try {
         while (wanting) {
             if (!st.isStillOpen(chat)) {
-                notice('info', t('waiting_stopped'), ofKind('title', wanted.kind));
+                notice('info', t('waiting_stopped'), t('title', { kind: wanted.kind }));
                 return;
             }
             const queue = await api.look('queue', { chat: chat.address });
@@ -447,7 +511,7 @@ async function createWhenReady(wanted, chat, message) {
             await soon(() => !wanting);
         }
     } catch (error) {
-        tellFailure(error instanceof api.Away ? new Stopped(api.whyNot(error.state)) : error, wanted.kind);
+        tellFailure(error instanceof api.Away ? new Refused(wanted.kind, api.whyNot(error.state)) : error, wanted.kind);
         return;
     } finally {
         waits.delete(wait);
@@ -462,7 +526,9 @@ async function createWhenReady(wanted, chat, message) {
 /** @param {HTMLElement} list @param {any[]} operations */
 function showQueue(list, operations) {
     const waiting = operations.filter((each) => !['completed', 'failed', 'cancelled'].includes(each.status));
-    const lines = waiting.slice(0, 8).map((each) => element('div', '', `${each.type}: ${each.status}`));
+    const lines = waiting.slice(0, 8).map(({ type, status }) =>
+        element('div', '', `${named(`queue.type.${type}`, type)}: ${named(`queue.${status}`, status)}`),
+    );
     list.replaceChildren(t('waiting_for', { count: waiting.length }), ...lines);
 }
 

@@ -1,23 +1,14 @@
 /** Dialogs and notices. Every text of a story goes through `textContent`: it may hold anything. */
-import { plain, problemText } from './api.js';
-import { context } from './sillytavern.js';
-import { ofKind, t } from './strings.js';
+import { problemText } from './api.js';
+import { bringNoticesBack, context } from './sillytavern.js';
+import { printable, t, toldOf, worded } from './wording.js';
 
 const MOMENT_MS = 1_000;
 
-// Control characters and changes of direction; breaks and tabs of a text stay.
-const NOT_PRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
-
-/** @typedef {import('./api.js').Finding} Finding */
+/** @typedef {import('./wording.js').Finding} Finding */
+/** @typedef {import('./wording.js').Fact} Fact */
+/** @typedef {import('./wording.js').Kind} Kind */
 /** @typedef {import('./api.js').Problem} Problem */
-/** @typedef {import('./strings.js').Kind} Kind */
-
-/**
- * @param {string} text from anywhere
- * @returns {string} the same with an escape for each character that would not just stand there
- */
-export const printable = (text) =>
-    text.replace(NOT_PRINTABLE, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /**
  * @param {string} tag
@@ -34,6 +25,8 @@ export function element(tag, classes = '', ...children) {
 
 /** The latest notice of each text. @type {Map<string, any>} */
 const noticed = new Map();
+/** Notices that offer something to whoever clicks them. @type {Set<any>} */
+const offers = new Set();
 
 /**
  * Tell something; the same text is never on the screen twice.
@@ -48,8 +41,9 @@ export function notice(level, text, title = 'Forklore', options = {}) {
         timeOut: level === 'error' ? 12_000 : 7_000,
         ...options,
         escapeHtml: true,
-        toastClass: 'toast forklore-toast',
+        toastClass: options.onclick ? 'toast forklore-toast forklore-offer' : 'toast forklore-toast',
         onHidden: () => {
+            offers.delete(shown);
             if (noticed.get(text) === shown) {
                 noticed.delete(text);
             }
@@ -57,7 +51,16 @@ export function notice(level, text, title = 'Forklore', options = {}) {
         },
     });
     noticed.set(text, shown);
+    if (options.onclick) {
+        offers.add(shown);
+    }
     return shown;
+}
+
+/** Take away what was offered of a chat that is no longer open, or no longer as it was. */
+export function withdrawOffers() {
+    offers.forEach((offer) => offer.remove());
+    offers.clear();
 }
 
 /**
@@ -103,21 +106,22 @@ export async function askText(content, suggestion) {
 export const heading = (text) => element('h3', '', text);
 
 /**
- * One finding: what it is, what it is about, what to do.
+ * One finding: what it is, why it matters, what it is about, and what to do, step by step.
  * @param {Finding} finding
- * @param {...Node} more
+ * @param {{tag?: 'div' | 'li', kind?: Kind}} [options]
  */
-export function findingElement(finding, ...more) {
-    const made = element('div', `forklore-finding forklore-${finding.severity}`, element('strong', '', finding.message));
+export function findingElement(finding, { tag = 'div', kind } = {}) {
+    const { message, why, details, action, steps } = toldOf(finding, kind);
+    const made = element(tag, `forklore-finding forklore-${finding.severity}`, element('strong', '', message));
     made.dataset.code = finding.code;
     made.append(element('code', '', finding.code));
-    if (finding.details) {
-        made.append(element('div', 'forklore-details', finding.details));
+    made.append(...[why, details].filter(Boolean).map((text) => element('div', 'forklore-details', text)));
+    if (action) {
+        made.append(element('div', 'forklore-action', `→ ${action}`));
     }
-    if (finding.action) {
-        made.append(element('div', 'forklore-action', `→ ${plain(finding.action)}`));
+    if (steps.length) {
+        made.append(element('ol', 'forklore-how', ...steps.map((step) => element('li', '', step))));
     }
-    made.append(...more);
     return made;
 }
 
@@ -128,10 +132,11 @@ export function findingElement(finding, ...more) {
  * @returns {Promise<'wait' | null>}
  */
 export async function showBlocked(kind, { errors, warnings }) {
-    const content = element('div', 'forklore-dialog', heading(ofKind('cannot', kind)), element('p', '', t('must_be_met')));
-    content.append(...errors.map((finding) => findingElement(finding)));
+    const listed = errors.map((finding) => findingElement(finding, { tag: 'li', kind }));
+    const content = element('div', 'forklore-dialog', heading(t('cannot', { kind })), element('p', '', t('must_be_met')));
+    content.append(element('ol', 'forklore-unmet', ...listed));
     if (warnings.length) {
-        content.append(element('p', '', t('besides')), ...warnings.map((finding) => findingElement(finding)));
+        content.append(element('p', '', t('besides')), ...warnings.map((finding) => findingElement(finding, { kind })));
     }
     const onlyBusy = errors.every((finding) => finding.code === 'QUEUE_NOT_EMPTY');
     /** @type {{label: string, value: 'wait'}[]} */
@@ -155,10 +160,14 @@ export function curtain(text) {
     dialog.addEventListener('keydown', (event) => event.stopPropagation());
     document.body.append(dialog);
     dialog.showModal();
-    return () => {
-        dialog.close();
-        dialog.remove();
-    };
+    return () => takeAway(dialog);
+}
+
+/** @param {HTMLDialogElement} dialog */
+function takeAway(dialog) {
+    dialog.close();
+    bringNoticesBack();
+    dialog.remove();
 }
 
 /**
@@ -170,7 +179,7 @@ export function curtain(text) {
 export async function whileWaiting(act) {
     let open = () => {};
     const timer = setTimeout(() => {
-        open = curtain(t('editing'));
+        open = curtain(t('busy'));
     }, MOMENT_MS);
     try {
         return await act();
@@ -185,15 +194,15 @@ export class Steps {
     /** @param {Kind} kind */
     constructor(kind) {
         this.step = 1;
-        this.items = /** @type {const} */ (['step_1', 'step_2', 'step_3', 'step_4']).map((key) =>
-            element('li', 'forklore-step', element('span', '', t(key))),
+        this.items = [1, 2, 3, 4].map((step) =>
+            element('li', 'forklore-step', element('span', '', t('step', { step, kind }))),
         );
         /** What stops the work, while that leaves nothing behind. @type {() => void} */
         this.cancel = () => {};
         const cancel = element('div', 'menu_button', t('cancel'));
         cancel.addEventListener('click', () => this.cancel());
         this.dialog = /** @type {HTMLDialogElement} */ (
-            element('dialog', 'forklore-steps', heading(ofKind('making', kind)), element('ol', '', ...this.items), cancel)
+            element('dialog', 'forklore-steps', heading(t('making', { kind })), element('ol', '', ...this.items), cancel)
         );
         this.dialog.addEventListener('cancel', (event) => event.preventDefault());
         this.dialog.addEventListener('keydown', (event) => event.stopPropagation());
@@ -202,13 +211,13 @@ export class Steps {
         this.reach(1);
     }
 
-    /** @param {{step?: number, note?: string, good?: boolean | null}} progress */
-    tell({ step, note, good }) {
+    /** @param {{step?: {number: number}, note?: Fact & {good: boolean | null}}} progress */
+    tell({ step, note }) {
         if (step) {
-            this.reach(step);
+            this.reach(step.number);
         } else if (note) {
-            const mark = good ? '✓ ' : good === false ? '⚠ ' : '';
-            this.items[this.step - 1]?.append(element('div', 'forklore-note', `${mark}${note}`));
+            const mark = note.good ? '✓ ' : note.good === false ? '⚠ ' : '';
+            this.items[this.step - 1]?.append(element('div', 'forklore-note', `${mark}${worded(note)}`));
         }
     }
 
@@ -222,7 +231,6 @@ export class Steps {
     }
 
     close() {
-        this.dialog.close();
-        this.dialog.remove();
+        takeAway(this.dialog);
     }
 }

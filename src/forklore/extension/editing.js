@@ -1,8 +1,8 @@
 /** Letting the service edit the file of the chat that is open: nothing that the page has in memory may be lost by it. */
 import * as api from './api.js';
-import { curtain } from './dialogs.js';
+import { curtain, withdrawOffers } from './dialogs.js';
 import * as st from './sillytavern.js';
-import { t } from './strings.js';
+import { t } from './wording.js';
 
 /**
  * Save the open chat, act, and read it anew. Nothing can be typed or sent meanwhile.
@@ -13,7 +13,8 @@ import { t } from './strings.js';
  */
 export async function editOnDisk(chat, act) {
     refuseWhileGenerating();
-    const open = curtain(t('editing'));
+    withdrawOffers();
+    const open = curtain(t('busy'));
     let isChanged = false;
     try {
         if (!(await st.saveChat()) || !st.isStillOpen(chat)) {

@@ -7,7 +7,7 @@ import { onChatChanged, repair } from './opening.js';
 import { followBooks } from './renaming.js';
 import { remembered } from './settings.js';
 import * as st from './sillytavern.js';
-import { t } from './strings.js';
+import { t } from './wording.js';
 
 export function startFollowing() {
     const events = st.eventTypes;
@@ -164,7 +164,7 @@ async function offerLeftovers() {
     const done = await api.change('cleanup', { apply: true, books: names });
     await st.refreshBooks(...names);
     if (done.operation) {
-        notice('success', t('repaired', { what: t('to_trash') }));
+        notice('success', t('trashed', { count: names.length }));
     }
 }
 

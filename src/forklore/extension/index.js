@@ -3,11 +3,13 @@ import * as api from './api.js';
 import { startCatching } from './catching.js';
 import { startCommands } from './commands.js';
 import { makeFork } from './creating.js';
+import { withdrawOffers } from './dialogs.js';
 import { startFollowing } from './following.js';
 import { startOpening } from './opening.js';
 import { startPanel } from './panel.js';
 import { startShowing } from './showing.js';
 import * as st from './sillytavern.js';
+import { loaded } from './wording.js';
 
 /**
  * The fork that a click asks for, null when it asks for none.
@@ -36,7 +38,7 @@ function onClick(event) {
         event.stopImmediatePropagation();
         event.preventDefault();
         document.getElementById('options')?.style.setProperty('display', 'none');
-        void makeFork(wanted);
+        void loaded.then(() => makeFork(wanted));
     }
 }
 
@@ -53,21 +55,34 @@ function onSwipePicked(event) {
     event.stopImmediatePropagation();
     event.preventDefault();
     dialog.querySelector('.popup-button-close')?.dispatchEvent(new MouseEvent('click', { bubbles: true }));
-    void makeFork({ kind: 'branch', at, swipe });
+    void loaded.then(() => makeFork({ kind: 'branch', at, swipe }));
 }
 
-function start() {
+let open = '';
+
+function onChatChanged() {
+    const now = st.openChat()?.address ?? '';
+    if (now !== open) {
+        withdrawOffers();
+    }
+    open = now;
+    st.noteOnDisk();
+}
+
+/** Forks are caught from the first moment on; what is shown waits for the texts. */
+async function start() {
     window.addEventListener('click', onClick, true);
     window.addEventListener('click', onSwipePicked, true);
     startCatching();
+    st.eventSource.on(st.eventTypes.CHAT_CHANGED, onChatChanged);
+    onChatChanged();
+    await loaded;
     startPanel();
     startCommands();
     startOpening();
     startShowing();
     startFollowing();
-    st.eventSource.on(st.eventTypes.CHAT_CHANGED, () => st.noteOnDisk());
-    st.noteOnDisk();
     api.connect();
 }
 
-jQuery(start);
+jQuery(() => void start());

@@ -5,9 +5,9 @@ import { editOnDisk } from './editing.js';
 import { log } from './log.js';
 import { remembered, settings } from './settings.js';
 import * as st from './sillytavern.js';
-import { ofKind, t } from './strings.js';
+import { because, named, recapLines, t, toldOf } from './wording.js';
 
-/** @typedef {import('./api.js').Finding} Finding */
+/** @typedef {import('./wording.js').Finding} Finding */
 
 const QUIET_MS = 300;
 const FRESH_MS = 2_000;
@@ -56,7 +56,7 @@ export async function verifyOpen({ anew = false } = {}) {
         await verifyChat(chat);
     } catch (error) {
         if (error instanceof api.Problem && error.code !== 'CHAT_NOT_FOUND') { // a new chat has no file yet
-            notice('error', t('load_failed', { reason: api.problemText(error) }));
+            notice('error', because('load_failed', api.problemText(error)));
         }
         if (!(error instanceof api.Away)) {
             console.warn('[Forklore]', error);
@@ -111,16 +111,14 @@ async function showLoaded(chat, kind) {
     if (!record || record.chat_id !== chat.name || !st.isStillOpen(chat)) {
         return;
     }
-    const scene = record.has_scene_break ? record.scene_break_name || t('unnamed_scene') : '';
-    const lines = [scene ? t('scene', { name: scene }) : t('chat', { name: chat.name })];
-    if (record.running_recap_version !== null && record.running_recap_version !== undefined) {
-        lines.push(t('running', { version: record.running_recap_version, scenes: record.running_recap_scene_count ?? 0 }));
-    }
-    if (record.combined_recap_message_count) {
-        lines.push(t('combined', { count: record.combined_recap_message_count }));
-    }
-    lines.push(t('created', { when: new Date(record.timestamp).toLocaleString() }));
-    notice('info', lines.join('\n'), ofKind('loaded', kind), { timeOut: 5_000 });
+    const recaps = recapLines(record);
+    const hasScenes = record.has_scene_break || recaps.length > 0;
+    const lines = [
+        hasScenes ? t('scene', { name: record.scene_break_name }) : t('chat', { name: chat.name }),
+        ...recaps,
+        t('created', { when: new Date(record.timestamp).toLocaleString() }),
+    ];
+    notice('info', lines.join('\n'), t('loaded', { kind }), { timeOut: 5_000 });
 }
 
 /** What does not wait; others that use the lorebook of this chat do: it keeps it, and they are told in their turn.
@@ -140,7 +138,7 @@ function tellFindings(chat, findings) {
     if (findings.some(({ code }) => code === 'GROUP_FORMAT_OLD')) {
         told.add(chat.address);
     }
-    const text = [...findings.map((finding) => finding.message), t('findings_more')].join('\n');
+    const text = [...findings.map((finding) => toldOf(finding).message), t('findings_more')].join('\n');
     notice('warning', text, t('findings_title'), { onclick: () => void showFindings(chat, findings) });
 }
 
@@ -206,7 +204,7 @@ async function offeredRepairs(chat, finding) {
     /** @type {{repair: string, does: string}[]} */
     const offered = (offer?.repairs ?? []).map((/** @type {any} */ each) => ({
         repair: each.repair,
-        does: String(each.does).replace(/:? *`[^`]*`$/, ''),
+        does: named(`repair.${each.repair}`, each.does),
     }));
     return offered;
 }

@@ -3,7 +3,7 @@ import * as api from './api.js';
 import { element, notice } from './dialogs.js';
 import { changeSettings, serviceAddress, settings } from './settings.js';
 import * as st from './sillytavern.js';
-import { t } from './strings.js';
+import { t } from './wording.js';
 
 export function startPanel() {
     const light = element('span', 'forklore-light');
@@ -18,7 +18,7 @@ export function startPanel() {
     pair.addEventListener('click', () => void pairNow(password));
     password.addEventListener('keydown', ({ key }) => key === 'Enter' && void pairNow(password));
     const policy = select(['standard', 'strict'], [t('panel_standard'), t('panel_strict')], '', (value) => {
-        api.change('settings', { policy: value }).catch((error) => notice('error', error.message));
+        api.change('settings', { policy: value }).catch((error) => notice('error', problemOr(error, api.whyNot(api.connection().state))));
     });
     const notices = select(
         ['all', 'problems', 'none'],
@@ -65,6 +65,9 @@ export function startPanel() {
     addToMenu();
 }
 
+/** @param {unknown} error @param {string} otherwise */
+const problemOr = (error, otherwise) => (error instanceof api.Problem ? api.problemText(error) : otherwise);
+
 /** @param {HTMLInputElement} password */
 async function pairNow(password) {
     try {
@@ -74,7 +77,7 @@ async function pairNow(password) {
         }
         api.reconnect();
     } catch (error) {
-        notice('error', error instanceof api.Problem ? api.problemText(error) : t('away_said'));
+        notice('error', problemOr(error, t('away')));
     }
 }
 
@@ -99,7 +102,7 @@ export async function openTree() {
         }
     } catch (error) {
         page?.close();
-        notice('warning', error instanceof api.Problem ? api.problemText(error) : api.whyNot(api.connection().state));
+        notice('warning', problemOr(error, api.whyNot(api.connection().state)));
     }
 }
 

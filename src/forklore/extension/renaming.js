@@ -7,7 +7,7 @@ import { notice } from './dialogs.js';
 import { editOnDisk } from './editing.js';
 import { remembered } from './settings.js';
 import * as st from './sillytavern.js';
-import { t } from './strings.js';
+import { t } from './wording.js';
 
 const TOGETHER_MS = 15_000;
 /** SillyTavern follows in the open chat first. */

@@ -1,11 +1,14 @@
 /** Where a fork can be made: green and dimmed buttons on each message. */
 import * as api from './api.js';
 import * as st from './sillytavern.js';
-import { t } from './strings.js';
+import { t } from './wording.js';
 
 const QUIET_MS = 700;
 const AT_ONCE = 150;
-const BUTTONS = '.mes_create_bookmark, .mes_create_branch';
+const BUTTONS = /** @type {const} */ ([
+    ['checkpoint', '.mes_create_bookmark'],
+    ['branch', '.mes_create_branch'],
+]);
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
@@ -65,14 +68,13 @@ async function refresh() {
  */
 function show(message, place) {
     const unknown = place === null || place.codes.includes('MESSAGE_NOT_FOUND');
-    for (const button of message.querySelectorAll(BUTTONS)) {
-        if (!(button instanceof HTMLElement)) {
-            continue;
+    for (const [kind, selector] of BUTTONS) {
+        for (const button of /** @type {NodeListOf<HTMLElement>} */ (message.querySelectorAll(selector))) {
+            button.dataset.forkloreTitle ??= button.title;
+            button.classList.toggle('forklore-ready', !unknown && place.ready);
+            button.classList.toggle('forklore-blocked', !unknown && !place.ready);
+            const about = () => (place?.ready ? t('ready', { kind }) : t('blocked', { kind, codes: place?.codes }));
+            button.title = unknown ? button.dataset.forkloreTitle : about();
         }
-        button.dataset.forkloreTitle ??= button.title;
-        button.classList.toggle('forklore-ready', !unknown && place.ready);
-        button.classList.toggle('forklore-blocked', !unknown && !place.ready);
-        const about = unknown ? '' : place.ready ? t('ready') : `${t('blocked')}\n${place.codes.join(', ')}`;
-        button.title = [button.dataset.forkloreTitle, about].filter(Boolean).join('\n');
     }
 }

@@ -5,6 +5,7 @@
 import * as script from '../../../../script.js';
 import * as bookmarks from '../../../bookmarks.js';
 import * as groupChats from '../../../group-chats.js';
+import * as popups from '../../../popup.js';
 import * as user from '../../../user.js';
 import * as worldInfo from '../../../world-info.js';
 import { makeEdit } from './edits.js';
@@ -13,6 +14,9 @@ import { makeEdit } from './edits.js';
 export const context = () => SillyTavern.getContext();
 
 export const { eventSource, event_types: eventTypes } = script;
+
+/** SillyTavern moves all notices into the dialog that is open; they stay when it goes. */
+export const bringNoticesBack = () => popups.fixToastrForDialogs?.();
 
 /** Who is logged in to SillyTavern. @returns {string} */
 export const userHandle = () => user.getCurrentUserHandle?.() ?? '';

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from io import SEEK_CUR
 from typing import Any, BinaryIO
 
+from forklore.model.fact import Cause
+
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHUNK_HEAD = struct.Struct(">I4s")
 _CHECKSUM_BYTES = 4
@@ -16,7 +18,7 @@ _KEYWORDS_BY_RANK = (b"ccv3", b"chara")
 _URL_SAFE_TO_PLAIN = bytes.maketrans(b"-_", b"+/")
 
 
-class CardUnreadable(ValueError):
+class CardUnreadable(Cause):
     """The bytes are not a PNG image, or the card in it is garbled."""
 
 
@@ -27,7 +29,7 @@ def read_card(file: BinaryIO) -> dict[str, Any] | None:
     found, and a card that is not base64 of a JSON object are CardUnreadable.
     """
     if file.read(len(_SIGNATURE)) != _SIGNATURE:
-        raise CardUnreadable("this is not a PNG image")
+        raise CardUnreadable("card_unreadable", case="no_png")
     texts: dict[bytes, bytes] = {}
     is_whole = False
     for keyword, text in _texts(file):
@@ -37,7 +39,7 @@ def read_card(file: BinaryIO) -> dict[str, Any] | None:
         if keyword in texts:
             return _parse_card(texts[keyword])
     if not is_whole:
-        raise CardUnreadable("the image ends too early")
+        raise CardUnreadable("card_unreadable", case="cut_off")
     return None
 
 
@@ -65,14 +67,14 @@ def _texts(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
             file.seek(length + _CHECKSUM_BYTES, SEEK_CUR)
             continue
         if length > _LARGEST_TEXT:
-            raise CardUnreadable("the image has a text that is too large")
+            raise CardUnreadable("card_unreadable", case="too_large")
         keyword, separator, text = (data := file.read(length)).partition(b"\0")
         if len(data) < length:
             return
         if separator:
             yield keyword, text
         file.seek(_CHECKSUM_BYTES, SEEK_CUR)
-    raise CardUnreadable("the image has too many parts")
+    raise CardUnreadable("card_unreadable", case="too_many_parts")
 
 
 def _parse_card(text: bytes) -> dict[str, Any]:
@@ -80,9 +82,9 @@ def _parse_card(text: bytes) -> dict[str, Any]:
         # Undecodable bytes are replaced, because SillyTavern opens such a card as well.
         card = json.loads(_decode_base64(text).decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        raise CardUnreadable("the card in this image is garbled") from error
+        raise CardUnreadable("card_unreadable", case="garbled") from error
     if not isinstance(card, dict):
-        raise CardUnreadable("the card in this image is not a JSON object")
+        raise CardUnreadable("card_unreadable", case="not_object")
     return card
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from forklore.formats.chat_jsonl import Chat, ChatDamaged, places_in
 from forklore.formats.json_text import REFUSALS, NotJson, encode, faster_reader, parse_object
 from forklore.formats.record import RECORD_KEY, is_from_present, own_record
+from forklore.model.plan import HEADER
 from forklore.model.timeline import Link
 
 _LONG = 4096  # from this length of a header on the faster reader pays for its own import
@@ -309,3 +310,9 @@ def _links_in(extra: Mapping[str, Any], number: int) -> Iterator[Link]:
     for branch in branches if isinstance(branches, list) else ():
         if name := _text(branch):
             yield Link(number, "branch", name)
+
+
+def when_sent(chat: Chat, lines: Iterable[int | None]) -> dict[str, Any]:
+    """Return when the messages at *lines* were sent, by their numbers."""
+    numbers = sorted({line for line in lines if line is not None and line != HEADER})
+    return {str(number): chat.message(number).get("send_date") for number in numbers}

@@ -13,6 +13,7 @@ from itertools import accumulate, chain
 from typing import Any
 
 from forklore.formats.json_text import NotJson, parse_object
+from forklore.model.fact import Cause
 from forklore.model.plan import HEADER
 
 _BRACE = ord("{")
@@ -31,8 +32,8 @@ SCAN_BYTES = 256 << 10
 _HEADER_BYTES = 256 << 10  # longer than most headers are
 
 
-class ChatDamaged(ValueError):
-    """The chat cannot be read; the message says where."""
+class ChatDamaged(Cause):
+    """The chat cannot be read, or a line of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ class Chat:
     def header(self) -> dict[str, Any]:
         """The first line; raises ``ChatDamaged`` when it is no header."""
         if not isinstance(self._first_line.get("chat_metadata"), dict):
-            raise ChatDamaged("The first line is not a header: it has no chat_metadata.")
+            raise ChatDamaged("header_missing")
         return self._first_line
 
     @property
@@ -221,11 +222,11 @@ class Chat:
     def _first_line(self) -> dict[str, Any]:
         line = self._plain_header()
         if not line and not self.lines.starts:
-            raise ChatDamaged("The file is empty: it has no header line.")
+            raise ChatDamaged("chat_empty")
         try:
             return parse_object(line or self.line_bytes(HEADER))
         except NotJson as error:
-            raise ChatDamaged(f"The header line is not readable JSON ({error}).") from error
+            raise ChatDamaged("header_not_json", reason=str(error)) from error
 
     def _plain_header(self) -> bytes:
         """Return the first line if it is where it always is, so that nobody has to look through the file for it."""
@@ -251,7 +252,7 @@ class Chat:
         try:
             return parse_object(self.line_bytes(number))
         except NotJson as error:
-            raise ChatDamaged(f"Message {number} is not readable JSON ({error}).") from error
+            raise ChatDamaged("message_not_json", message=number, reason=str(error)) from error
 
     def messages_with(self, *needles: bytes, upto: int, since: int = 0) -> Iterator[int]:
         """Yield the numbers of the messages *since*…*upto* whose line contains one of the *needles*, in order."""

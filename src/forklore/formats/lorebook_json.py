@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from forklore.formats.json_edit import apply_edits
 from forklore.formats.json_text import REFUSALS, NotJson, encode, faster_reader, parse, parse_object, to_bytes, to_text
+from forklore.model.fact import Cause
 from forklore.model.plan import Put
 
 _BIG = 1 << 20  # from this size on the faster reader pays for its own import
@@ -30,8 +31,8 @@ EntryKey = tuple[Any, str]
 """The UID and the comment of an entry: a UID alone may be used again for another one."""
 
 
-class LorebookUnreadable(ValueError):
-    """The bytes are not a lorebook; the message says why."""
+class LorebookUnreadable(Cause):
+    """The bytes are not a lorebook."""
 
 
 class EntryOutline(NamedTuple):
@@ -176,10 +177,10 @@ def _outline(data: bytes) -> tuple[Outline, str | None]:
     try:
         book = parse_object(data)
     except NotJson as error:
-        raise LorebookUnreadable(f"It is not readable JSON ({error}).") from error
+        raise LorebookUnreadable("not_json", reason=str(error)) from error
     entries = book.get("entries")
     if not isinstance(entries, dict):
-        raise LorebookUnreadable("It has no entries object.")
+        raise LorebookUnreadable("no_entries")
     held = {key: entry for key, entry in entries.items() if isinstance(entry, dict)}  # an empty slot is no entry
     uids = (entry.get("uid") for entry in held.values())
     comments = tuple(_text(entry.get("comment")) or "" for entry in held.values())

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from forklore.formats.settings_json import SettingsBooks
+from forklore.model.fact import Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,5 +16,5 @@ class Naming:
     cards: Mapping[str, str]
     """The lorebook of each character that has one."""
     settings: SettingsBooks
-    unreadable: tuple[str, ...]
-    """What may name any lorebook, since it cannot be read, as sentences."""
+    unreadable: tuple[Fact, ...]
+    """What may name any lorebook, since it cannot be read."""

@@ -13,6 +13,7 @@ from forklore.formats.json_text import to_text
 from forklore.formats.lorebook_json import Lorebook
 from forklore.formats.record import own_identity, own_record
 from forklore.model.address import ChatAddress
+from forklore.model.fact import Fact
 from forklore.model.names import comparable, sanitise
 from forklore.model.plan import HEADER, Fingerprint, JsonPath
 from forklore.model.timeline import Link, Timeline
@@ -31,10 +32,10 @@ class BookState:
     content: Lorebook | None = None
     fault: str = ""
     """``missing``, ``outside`` or ``unreadable``; empty for one that was read, or that nobody wanted to read."""
-    details: str = ""
-    """What is wrong with it, as a sentence."""
-    active: tuple[str, ...] = ()
-    """Where it is active besides the chat itself, in words."""
+    reason: Fact | None = None
+    """What is wrong with it."""
+    active: tuple[Fact, ...] = ()
+    """Where it is active besides the chat itself."""
 
     @property
     def is_there(self) -> bool:
@@ -52,7 +53,7 @@ class TimelineState:
     chat: Chat
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """The chat's metadata; empty when it cannot be read."""
-    damage: str = ""
+    damage: Fact | None = None
     """Why the chat cannot be read, or which lines of it cannot."""
     lorebook: BookState | None = None
     beside: frozenset[str] = frozenset()

@@ -363,7 +363,7 @@ class WorkspaceIndex:
             for operation in self.operations
             if "fork" in operation.notes
             and operation.id not in self.undone
-            and any(reason.startswith("link") for reason in operation.pending)
+            and any(reason["params"]["what"] == "link" for reason in operation.pending)
         )
 
     @cached_property

@@ -12,7 +12,17 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from forklore.errors import ForkloreError
-from forklore.log.changes import Unreadable, change_of, list_of, notes_of, number_of, object_of, text_of
+from forklore.log.changes import (
+    Unreadable,
+    change_of,
+    list_of,
+    notes_of,
+    number_of,
+    object_of,
+    pending_of,
+    text_of,
+)
+from forklore.model.fact import Fact
 from forklore.model.stored import HIGHEST, is_operation_id, outside
 
 FORMAT = 1
@@ -37,11 +47,11 @@ class Turn:
     def from_json(cls, stored: Mapping[str, Any]) -> Turn:
         """Return the turn that ``to_json`` wrote; operations of before there were numbers have none of it."""
         number, follows, request = (stored.get(key) for key in ("number", "follows", "request"))
-        if number is not None and not 0 < number_of(number, "the number") <= HIGHEST:
-            raise Unreadable("no operation has such a number")
-        for each in (follows, request):
-            if each is not None and not is_operation_id(text_of(each, "what it follows, or who asked for it")):
-                raise Unreadable("it follows no operation, or nobody asked for it")
+        if number is not None and not 0 < number_of(number, "number") <= HIGHEST:
+            raise Unreadable("value", field="number")
+        for key, each in (("follows", follows), ("request", request)):
+            if each is not None and not is_operation_id(text_of(each, key)):
+                raise Unreadable("value", field=key)
         return cls(number or 0, follows, request)
 
 
@@ -62,7 +72,7 @@ class Operation:
     when: str
     changes: tuple[dict[str, Any], ...]
     undoes: str | None = None
-    pending: tuple[str, ...] = ()
+    pending: tuple[Fact, ...] = ()
     """What could not be written any more after the operation was committed."""
     notes: dict[str, Any] = field(default_factory=dict)
     turn: Turn = Turn()
@@ -91,7 +101,7 @@ class Operation:
         noted = self.notes.get("left" if self.makes_fork else "taken_out", ())
         return (*self.changes, *(change for change in noted if change["path"] not in edited))
 
-    def with_pending(self, what: str) -> Operation:
+    def with_pending(self, what: Fact) -> Operation:
         """Return the operation with one more thing that could not be written."""
         return replace(self, pending=(*self.pending, what))
 
@@ -113,22 +123,22 @@ class Operation:
     @classmethod
     def from_json(cls, stored: object) -> Operation:
         """Return the operation that ``to_json`` wrote; raises ``Unreadable``, or ``PathOutside`` for a stranger's."""
-        value = object_of(stored, "the operation")
-        operation_id = text_of(value.get("id"), "the id")
+        value = object_of(stored, "operation")
+        operation_id = text_of(value.get("id"), "id")
         if not is_operation_id(operation_id):
             raise outside(operation_id)
         undoes = value.get("undoes")
         changes = list_of(value.get("changes"), change_of)
         if any(change["do"] == "trash" and not change["item"].startswith(f"{operation_id}/") for change in changes):
-            raise Unreadable("it speaks of what another operation moved to the trash")
+            raise Unreadable("other_trash")
         return cls(
             id=operation_id,
-            kind=text_of(value.get("kind"), "the kind"),
-            chat=text_of(value.get("chat"), "the chat"),
-            when=text_of(value.get("when"), "the time"),
+            kind=text_of(value.get("kind"), "kind"),
+            chat=text_of(value.get("chat"), "chat"),
+            when=text_of(value.get("when"), "when"),
             changes=tuple(changes),
-            undoes=None if undoes is None else text_of(undoes, "what it undoes"),
-            pending=tuple(list_of(value.get("pending", []), lambda each: text_of(each, "what is pending"))),
+            undoes=None if undoes is None else text_of(undoes, "undoes"),
+            pending=tuple(list_of(value.get("pending", []), pending_of)),
             notes=notes_of(value.get("notes", {})),
             turn=Turn.from_json(value),
         )

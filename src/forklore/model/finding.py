@@ -6,51 +6,60 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from forklore.printable import printable
+from forklore import texts
+from forklore.model.fact import Params
 
 
 class Severity(Enum):
-    """How bad a finding is; only an error blocks."""
+    """How bad a finding is; only an error blocks, and a note is nothing bad."""
 
     ERROR = "error"
     WARNING = "warning"
+    NOTE = "note"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem found in a story, with what the user can do about it.
-
-    Each text is one line whatever names are in it; what it speaks of may be *listed*, one line each.
-    """
+    """One problem found in a story: a code, what it is about, and the repairs that are offered."""
 
     code: str
     severity: Severity
-    message: str
-    action: str = ""
-    details: str = ""
+    params: Params = field(default_factory=dict, hash=False)
     repairs: tuple[str, ...] = ()
-    listed: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        for name in ("message", "action", "details"):
-            text = getattr(self, name)
-            if not text.isprintable():
-                object.__setattr__(self, name, printable(text))
-        object.__setattr__(self, "listed", tuple(map(printable, self.listed)))
+    def part(self, part: str, language: str = "en") -> str:
+        """Return one part of what is told: ``message``, ``why``, ``details``, ``action`` or ``steps``."""
+        return texts.part_of(f"finding.{self.code}", part, self.params, language)
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """The details, and then what is listed."""
-        return (self.details, *self.listed) if self.details else self.listed
+    def message(self) -> str:
+        """What is wrong, in one line."""
+        return self.part("message")
+
+    @property
+    def action(self) -> str:
+        """What the user can do about it, in one line."""
+        return self.part("action")
+
+    @property
+    def details(self) -> str:
+        """Why it matters and what it is about; several lines where something is listed."""
+        return "\n".join(text for text in (self.part("why"), self.part("details")) if text)
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """How to do what ``action`` says, one step after the other; empty where it is plain."""
+        return tuple(self.part("steps").splitlines())
 
     def to_json(self) -> dict[str, Any]:
         """Return the one shape of every error, warning and finding."""
         return {
             "code": self.code,
+            "params": dict(self.params),
             "severity": self.severity.value,
             "message": self.message,
             "action": self.action,
-            "details": "\n".join(self.lines),
+            "details": self.details,
             "repairs": list(self.repairs),
         }
 
@@ -106,6 +115,8 @@ class Report:
     errors: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
     state: ReportState = field(default_factory=ReportState)
+    notes: tuple[Finding, ...] = ()
+    """What is neither wrong nor worth a warning."""
 
     @property
     def valid(self) -> bool:
@@ -120,5 +131,6 @@ class Report:
             "valid": self.valid,
             "errors": [finding.to_json() for finding in self.errors],
             "warnings": [finding.to_json() for finding in self.warnings],
+            "notes": [finding.to_json() for finding in self.notes],
             "state": self.state.to_json(),
         }

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 
+from forklore.model.fact import Fact, fact
+
 MAX_NAME_BYTES = 235
 """Longest name in UTF-8 bytes: 255 less the extension and the suffix of SillyTavern's temporary files."""
 
@@ -26,8 +28,10 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGN
 
 _NEW_SUFFIX = {kind: re.compile(rf" - {title} #[0-9]+\Z") for kind, title in _TITLES.items()}
 _OLD_PREFIX = {kind: re.compile(rf"\A{title} #[0-9]+ - (?=.)", re.DOTALL) for kind, title in _TITLES.items()}
+_ONLY_KIND = {kind: re.compile(rf"\A{title} #[0-9]+\Z") for kind, title in _TITLES.items()}
 _OLD_BRANCH = re.compile(r"\ABranch #([0-9]{1,9}) - [0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
 _STAMP = re.compile(r" - [0-9]{4}-[0-9]{1,2}-[0-9]{1,2} ?@ ?[0-9]{1,2}h[0-9a-z ]*\Z")
+_LOOSE_HYPHENS = re.compile(r"\A\s*-+(?:\s+-+)*(?:\s+|\Z)|(?:\s+-+)+\s*\Z")
 _INHERITED_MARK = re.compile("|".join(_CLONE_MARKS.values()))
 _FIELD = re.compile(r"\{[^{}]*\}")
 _TEMPLATE_HOLE = re.compile(r"\{parent\}|\{n\}")
@@ -49,13 +53,13 @@ class NameTemplates:
 _DEFAULT_TEMPLATES = NameTemplates()
 
 
-def fault_of_template(template: str) -> str | None:
-    """Return why a template is none, in a sentence: an unknown field, or a character that no file's name can have."""
+def fault_of_template(template: str) -> Fact | None:
+    """Return why a template is none: an unknown placeholder, or a character that no file's name can have."""
     for field in _FIELD.findall(template):
         if not _TEMPLATE_HOLE.fullmatch(field):
-            return f"{field!r} in a name is nothing that could be filled in."
+            return fact("placeholder_unknown", placeholder=field)
     forbidden = _FORBIDDEN.search(template)
-    return f"A name cannot have {forbidden[0]!r} in it." if forbidden else None
+    return fact("character_forbidden", character=forbidden[0]) if forbidden else None
 
 
 def sanitise(name: str) -> str:
@@ -117,7 +121,8 @@ def default_fork_name(
     """Return the name SillyTavern would suggest for a fork of `parent`, and its number.
 
     The number is the first from 1 whose name is free. A template that leaves the parent too little room gives
-    way to the default one, a template without `{n}` gets the number at its end.
+    way to the default one, a template without `{n}` gets the number at its end. Hyphens around the parent's name
+    are left out: those of the template are enough.
     """
     template = _without_forbidden(templates.of_kind(kind))
     if "{n}" not in template:
@@ -209,7 +214,9 @@ def _cut_fork_name(template: str, origin: str, *, number: str) -> str:
     holes = template.count("{parent}")
     if _byte_length(origin) * holes > room:
         origin = cut_to_bytes(origin, room // holes)
-    return sanitise(_fill(template, origin, number))
+    origin = _without_hyphens(origin)
+    name = _fill(template, origin, number)
+    return sanitise(name if origin else _without_hyphens(name))
 
 
 def _clone_name(origin: str, mark: str, *, label: str, ending: str) -> str:
@@ -232,9 +239,14 @@ def _fill(template: str, parent: str, number: str) -> str:
     return _TEMPLATE_HOLE.sub(lambda hole: parent if hole[0] == "{parent}" else number, template)
 
 
+def _without_hyphens(text: str) -> str:
+    """Return the text without hyphens that join it to nothing, "" when there is nothing else."""
+    return _LOOSE_HYPHENS.sub("", text) if text.strip() else ""
+
+
 def _without_own_kind(parent: str, kind: str) -> str:
-    for pattern in (_NEW_SUFFIX[kind], _OLD_PREFIX[kind]):
-        parent = _unless_blank(pattern.sub("", parent, count=1), parent)
+    for pattern in (_NEW_SUFFIX[kind], _OLD_PREFIX[kind], _ONLY_KIND[kind]):
+        parent = pattern.sub("", parent, count=1)
     return parent
 
 

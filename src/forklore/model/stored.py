@@ -19,6 +19,7 @@ SETTINGS_FORMAT = 1
 ALLOW = "allow"
 """The repair that lets a linked folder be followed."""
 
+_SHOWN = 200  # characters of a path that leads out
 _LONGEST = 255  # characters of a name; no file system has longer ones
 _SEPARATORS = re.compile(r"[/\\\0]").search
 _DRIVE = re.compile(r"[A-Za-z]:").match
@@ -132,8 +133,8 @@ def is_hidden_name(name: str, operation: str) -> bool:
 
 def outside(stored: object) -> PathOutside:
     """Return what to tell of a stored path that leads out."""
-    shown = repr(stored)
-    return PathOutside(f"The stored path {shown if len(shown) <= 200 else f'{shown[:200]}…'} leads out of the folder.")
+    shown = stored if isinstance(stored, str) else repr(stored)
+    return PathOutside(path=shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…")
 
 
 __all__ = [

@@ -12,6 +12,7 @@ from forklore.channels.checkpoint_map import MAP_PATH
 from forklore.channels.cut import Cut, ForkPoint
 from forklore.channels.lorebook import BookCut
 from forklore.channels.scenes import scene_start
+from forklore.formats.chat_facts import when_sent
 from forklore.formats.chat_jsonl import Chat
 from forklore.formats.json_edit import apply_edits
 from forklore.formats.json_text import encode, to_bytes, to_text
@@ -35,7 +36,6 @@ from forklore.model.plan import (
     Range,
 )
 from forklore.planning.swipe import choose_swipe, shown_again
-from forklore.planning.undo import when_sent
 
 RECORD_VERSION = 2
 

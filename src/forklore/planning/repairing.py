@@ -330,34 +330,31 @@ def _links_renamed(chat: Chat, old: str, new: str) -> Iterator[LineEdit]:
                 yield LineEdit(number, Put((*path, "extra", "branches", place), encode(new)))
 
 
-REPAIRS: dict[str, tuple[str, Callable[[RepairCase], Changes]]] = {
-    "from-trash": ("Bring the lorebook back from the trash", _from_trash),
-    "from-snapshot": ("Make the lorebook anew from the last scene snapshot in this timeline", _from_snapshot),
-    "from-parent": ("Copy the parent's lorebook, cut to this fork", _from_parent),
-    "empty": ("Make an empty lorebook with an idle queue", _empty),
-    "detach": ("Go on without a lorebook", _detach),
-    "reattach": ("Attach the lorebook that is its own", _reattach),
-    "accept": ("Accept the lorebook that is attached now", _accept),
-    "use-latest": ("Use the latest version of the running recap", _use_latest),
-    "put-back": ("Put the recorded version of the running recap back", _put_back),
-    "set-back": ("Set the running recap to the recorded version", _set_back),
-    "take-over": ("Let this chat own its running recap", _take_over),
-    "keep-own-versions": (
-        "Let this chat own its running recap, without the versions that tell of messages it does not have",
-        _keep_own_versions,
-    ),
-    "cancel-operations": ("Cancel the operations that are not about this timeline", _cancel_operations),
-    "rebuild-lines": ("Rebuild the registry lines from the entries", _rebuild_lines),
-    "show-last-scene": ("Show the messages of the last scene to the model again", _show_last_scene),
-    "remove-link": ("Remove the links that lead nowhere", _remove_link),
-    "remove-entry": ("Remove the map entries of chats that are gone", _remove_entry),
-    "relink": ("Write the link and the map entry in the parent", _relink),
-    "follow-rename": ("Follow the new name", _follow_rename),
-    "make-main": ("Let this timeline be a story of its own", _make_main),
+REPAIRS: dict[str, Callable[[RepairCase], Changes]] = {
+    "from-trash": _from_trash,
+    "from-snapshot": _from_snapshot,
+    "from-parent": _from_parent,
+    "empty": _empty,
+    "detach": _detach,
+    "reattach": _reattach,
+    "accept": _accept,
+    "use-latest": _use_latest,
+    "put-back": _put_back,
+    "set-back": _set_back,
+    "take-over": _take_over,
+    "keep-own-versions": _keep_own_versions,
+    "cancel-operations": _cancel_operations,
+    "rebuild-lines": _rebuild_lines,
+    "show-last-scene": _show_last_scene,
+    "remove-link": _remove_link,
+    "remove-entry": _remove_entry,
+    "relink": _relink,
+    "follow-rename": _follow_rename,
+    "make-main": _make_main,
 }
-"""Every repair by its name, with what it does; ``isolate`` and ``share`` are operations of their own."""
+"""Every repair by its name; ``isolate`` and ``share`` are operations of their own."""
 
 
 def plan_repair(name: str, case: RepairCase) -> tuple[Change, ...]:
     """Return the changes that a repair makes; empty when there is nothing it could do."""
-    return tuple(REPAIRS[name][1](case))
+    return tuple(REPAIRS[name](case))

@@ -14,7 +14,6 @@ class NoSuchSwipe(BadRequest):
     """The message has no such swipe."""
 
     code = "SWIPE_NOT_FOUND"
-    action = "Choose one of the message's swipes; the first one is 0."
 
 
 def shown_swipe(line: bytes) -> int:
@@ -34,7 +33,7 @@ def choose_swipe(line: bytes, swipe: int) -> bytes:
     swipes, infos, shown = message.get("swipes"), message.get("swipe_info"), message.get("swipe_id")
     if not isinstance(swipes, list) or not 0 <= swipe < len(swipes) or not isinstance(swipes[swipe], str):
         count = len(swipes) if isinstance(swipes, list) else 0
-        raise NoSuchSwipe(f"The message has no swipe {swipe}: it has {count}.")
+        raise NoSuchSwipe(swipe=swipe, count=count)
     edits: list[Edit] = []
     infos = infos if isinstance(infos, list) else None
     shown = shown if isinstance(shown, int) and 0 <= shown < len(swipes) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +38,6 @@ class UndoRefused(ForkloreError):
 
     code = "UNDO_REFUSED"
     kind = Kind.CONFLICT
-    action = "Undo or delete what came later first. Nothing was changed."
 
 
 class TrashAltered(ForkloreError):
@@ -46,7 +45,6 @@ class TrashAltered(ForkloreError):
 
     code = "TRASH_ALTERED"
     kind = Kind.CONFLICT
-    action = "Look at it in .forklore/trash, and copy it out by hand if it is what you want. Nothing was changed."
 
 
 def plan_undo(
@@ -82,7 +80,7 @@ def plan_undo(
     restored.sort(key=lambda change: not is_book(change.path))
     removed.sort(key=lambda change: is_book(change.path))
     if not restored and not removed and not edited:
-        raise UndoRefused("There is nothing left of the operation to undo.", action="Nothing was changed.")
+        raise UndoRefused("nothing_left")
     # What makes a chat name another book counts; the book it named goes only after that.
     decisive = [change for change in edited if isinstance(change, EditFile) and change.role == ISOLATION]
     others = [change for change in edited if change not in decisive]
@@ -247,12 +245,6 @@ def _moved_links(change: Mapping[str, Any], chat: Chat, fork: str, sent: Mapping
         same = [number for number in there if when is None or chat.message(number).get("send_date") == when]
         if same:
             yield from links_taken_out(chat, fork, {min(same, key=lambda number: (abs(number - line), number))})
-
-
-def when_sent(chat: Chat, lines: Iterable[int | None]) -> dict[str, Any]:
-    """Return when the messages at *lines* were sent, by their numbers."""
-    numbers = sorted({line for line in lines if line is not None and line != HEADER})
-    return {str(number): chat.message(number).get("send_date") for number in numbers}
 
 
 def links_taken_out(chat: Chat, fork: str, messages: Collection[int] | None = None) -> Iterator[LineEdit]:

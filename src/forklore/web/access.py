@@ -37,7 +37,6 @@ class LoginNeeded(ForkloreError):
 
     code = "LOGIN_NEEDED"
     kind = Kind.INVALID
-    action = "Open the newest link that `forklore serve` has printed, or a new one from `forklore service open`."
 
 
 class NotPaired(ForkloreError):
@@ -45,7 +44,6 @@ class NotPaired(ForkloreError):
 
     code = "NOT_PAIRED"
     kind = Kind.INVALID
-    action = "Run `forklore extension install` for a new code, or enter the password that the service was started with."
 
 
 class TooManyRequests(ForkloreError):
@@ -53,7 +51,6 @@ class TooManyRequests(ForkloreError):
 
     code = "TOO_MANY_REQUESTS"
     kind = Kind.BUSY
-    action = "Wait a moment, then try again."
 
 
 class RequestTimeout(ForkloreError):
@@ -61,7 +58,41 @@ class RequestTimeout(ForkloreError):
 
     code = "REQUEST_TIMEOUT"
     kind = Kind.INVALID
-    action = "Check the connection, then try again. Nothing was changed."
+
+
+class ForeignHost(ForkloreError):
+    """The request was sent to a name that is not this computer's."""
+
+    code = "FOREIGN_HOST"
+    kind = Kind.INVALID
+
+
+class ForeignOrigin(ForkloreError):
+    """A page of another site asks."""
+
+    code = "FOREIGN_ORIGIN"
+    kind = Kind.INVALID
+
+
+class TooLarge(ForkloreError):
+    """The request is larger than any that makes sense."""
+
+    code = "TOO_LARGE"
+    kind = Kind.INVALID
+
+
+class AddressNotFound(ForkloreError):
+    """The service has nothing at this address."""
+
+    code = "NOT_FOUND"
+    kind = Kind.NOT_FOUND
+
+
+class MethodNotAllowed(ForkloreError):
+    """This address is not asked in this way."""
+
+    code = "METHOD_NOT_ALLOWED"
+    kind = Kind.INVALID
 
 
 class OwnPageNeeded(ForkloreError):
@@ -69,7 +100,6 @@ class OwnPageNeeded(ForkloreError):
 
     code = "OWN_PAGE_NEEDED"
     kind = Kind.INVALID
-    action = "Do this on Forklore's own page or on the command line. Nothing was changed."
 
 
 class Bucket:
@@ -185,7 +215,7 @@ class Access:
             theirs = [each for each in self.roots if each.name == user]
             if found := redeem_login(self._state, self._left, code, theirs, now=self._now()):
                 return self._new_session(found)
-        raise LoginNeeded("This login link no longer works.")
+        raise LoginNeeded("link")
 
     def log_in_with_password(self, password: str, client: str) -> Login:
         """Return a new session; raises ``NotPaired`` when the password is wrong."""
@@ -235,16 +265,13 @@ class Access:
             add_token(self._state, root, Token(self._digest(token), origin, made))
             return token, root
         if self._open_to_network:
-            raise NotPaired(
-                "The service is open to the network, so only its password pairs a browser.",
-                action="Enter the password that the service was started with, in the Extensions drawer.",
-            )
+            raise NotPaired("network")
         _take(self._tries_of_codes, client)
         for root in self.roots:
             if code and redeem_code(self._state, root, code, Token(digest(token), origin, made), now=self._now()):
                 self._tries_of_codes.put_back(client)
                 return token, root
-        raise NotPaired("This code no longer works: it was used already, or is older than 15 minutes.")
+        raise NotPaired("code")
 
     def of_token(self, token: str, origin: str | None) -> Holder | None:
         """Return who holds a token: a page of *origin*, or a program, which has none."""
@@ -263,14 +290,14 @@ class Access:
 
     def _root_of_password(self, password: str, client: str) -> Path:
         if self._password is None:
-            raise NotPaired("The service has no password.")
+            raise NotPaired("no_password")
         _take(self._tries_of_passwords, client)  # before it is looked at: many may try at the same time
         if not hmac.compare_digest(digest(password), digest(self._password)):
-            raise NotPaired("The password is wrong.")
+            raise NotPaired("password")
         self._tries_of_passwords.put_back(client)
         return self.roots[0]
 
 
 def _take(tries: Bucket, client: str) -> None:
     if not tries.take(client):
-        raise TooManyRequests("Too many failed attempts.", action="Wait a minute, then try again.")
+        raise TooManyRequests("attempts")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from litestar import Litestar, MediaType, Router, get, post
+from litestar import Litestar, MediaType, Response, Router, get, post
 from litestar.datastructures import Cookie
 from litestar.di import Provide
+from litestar.exceptions import NotFoundException
 from litestar.openapi import OpenAPIConfig
-from litestar.params import JSONBody
+from litestar.params import FromPath, JSONBody
 from litestar.response import File
 from litestar.static_files import create_static_files_router
 from litestar.types import ASGIApp
 from msgspec import Struct
 
+from forklore import texts
+from forklore.formats.json_text import encode, to_bytes
 from forklore.version import VERSION
 from forklore.web.access import Access
 from forklore.web.doors import LARGEST_BODY, Doors, House, keys_of
@@ -38,7 +43,7 @@ def routes(access: Access, service: Service, cookie: str) -> Litestar:
     """Return every route, without the doors before them."""
     api = Router("/api", route_handlers=[*COMMANDS, *VIEWS])
     return Litestar(
-        [api, index, login_page, login, create_static_files_router("/page", [PAGE], include_in_schema=False)],
+        [api, index, login_page, login, words, create_static_files_router("/page", [PAGE], include_in_schema=False)],
         dependencies={
             "service": Provide(lambda: service, sync_to_thread=False),
             "access": Provide(lambda: access, sync_to_thread=False),
@@ -68,6 +73,26 @@ async def index() -> File:
 async def login_page() -> File:
     """Return the page that logs in; following a link spends nothing, so that a look ahead does no harm."""
     return _html("login.html")
+
+
+@get("/texts/{name:str}", include_in_schema=False)
+async def words(name: FromPath[str]) -> Response[Any]:
+    """Return every sentence of a language, or a script that fills its gaps."""
+    fresh = {"cache-control": "no-cache"}
+    if name in _SCRIPTS:
+        return File(texts.FOLDER / name, media_type="text/javascript", content_disposition_type="inline", headers=fresh)
+    if name not in _CATALOGUES:
+        raise NotFoundException
+    return Response(_catalogue(_CATALOGUES[name]), media_type=MediaType.JSON, headers=fresh)
+
+
+_SCRIPTS = ("template.js", "words.js")
+_CATALOGUES = {f"{language}.json": language for language in texts.LANGUAGES}
+
+
+@cache
+def _catalogue(language: str) -> bytes:
+    return to_bytes(encode(texts.catalogue(language)))
 
 
 class LoginWanted(Struct, forbid_unknown_fields=True):

@@ -13,10 +13,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from forklore.errors import ForkloreError
 from forklore.formats.json_text import encode, to_bytes
-from forklore.web.access import Access, Bucket, Holder, LoginNeeded, RequestTimeout
+from forklore.web.access import (
+    Access,
+    AddressNotFound,
+    Bucket,
+    ForeignHost,
+    ForeignOrigin,
+    Holder,
+    LoginNeeded,
+    NotPaired,
+    RequestTimeout,
+    TooLarge,
+    TooManyRequests,
+)
 from forklore.web.addresses import client_at, is_address, is_loopback
-from forklore.web.problems import PROBLEM_JSON, problem
+from forklore.web.problems import PROBLEM_JSON, of_error
 
 if TYPE_CHECKING:
     from litestar.types import ASGIApp, Receive, Send
@@ -44,7 +57,8 @@ _HEADERS = {
 _FOR_STRANGERS = {"/api/health", "/api/pair"}
 """What may be asked without a token, also by pages that want to be paired: neither tells anything of a story."""
 _PAGES = {"/", "/login"}
-"""What our own page may ask before it is logged in, besides its files; for everything else a key is needed."""
+"""What our own page may ask before it is logged in, besides its files and words; for the rest a key is needed."""
+_FILES = ("/page/", "/texts/")
 _BODY_SECONDS = 15.0  # for all of it
 _CORS = {
     "access-control-allow-methods": "GET, POST, DELETE",
@@ -92,9 +106,7 @@ class Refusal:
     """Why a request is not let in."""
 
     status: int
-    code: str
-    detail: str
-    action: str
+    error: ForkloreError
     cors_origin: str | None = None
 
 
@@ -164,7 +176,7 @@ class Doors:
         if refusal is None:
             if method == "OPTIONS" and "access-control-request-method" in headers:
                 return Visitor(cors_origin=foreign)  # a question whether it may ask; it carries no token
-            if path in _FOR_STRANGERS or (foreign is None and (path in _PAGES or path.startswith("/page/"))):
+            if path in _FOR_STRANGERS or (foreign is None and (path in _PAGES or path.startswith(_FILES))):
                 return Visitor(None, foreign)
             verdict = self._with_a_key(method, headers, origin, foreign)
             if isinstance(verdict, Visitor):
@@ -176,28 +188,27 @@ class Doors:
         """Return why the request goes nowhere, whatever it asks: it was sent to another name, or by another page."""
         if not self._house.knows_host(host):
             name = split_host(host)[0]
-            told = f"Forklore does not know this computer by the name {name!r}."
             # A page of the same name may read it: were this port its own, it could anyway.
             is_same = foreign is not None and foreign_name(foreign) == name
-            return Refusal(403, "FOREIGN_HOST", told, _NAME_IT, foreign if is_same else None)
+            return Refusal(403, ForeignHost(host=name), foreign if is_same else None)
         embedded = headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate"
         known = foreign is None or self._access.is_paired(foreign) or self._house.may_pair(foreign, host)
         if not known or (foreign is None and embedded):
-            return Refusal(403, "FOREIGN_ORIGIN", _OTHER_SITE, _PAIR_FIRST)
+            return Refusal(403, ForeignOrigin())
         return None
 
     def _too_much(self, path: str, headers: Mapping[str, str], client: str) -> Refusal | None:
         if not self._rate.take(client):
-            return Refusal(429, "TOO_MANY_REQUESTS", "Too many requests.", "Wait a moment, then try again.")
+            return Refusal(429, TooManyRequests())
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > LARGEST_BODY:
-            return Refusal(413, "TOO_LARGE", f"The request is larger than {LARGEST_BODY} bytes.", "Send less.")
+            return Refusal(413, TooLarge(bytes=LARGEST_BODY))
         if (
             len(path.encode("utf-8", "replace")) > _LONGEST_PATH
             or any(odd in path for odd in ("\0", "\\", "//"))
             or {".", ".."} & set(path.split("/"))
         ):
-            return Refusal(404, "NOT_FOUND", "There is no such address.", _ASK_BY_NAME)
+            return Refusal(404, AddressNotFound())
         return None
 
     def _with_a_key(
@@ -207,25 +218,15 @@ class Doors:
         if scheme.lower() == "bearer":
             holder = self._access.of_token(token.strip(), foreign)
             if holder is None:
-                return Refusal(401, "NOT_PAIRED", _UNKNOWN_BROWSER, _PAIR)
+                return Refusal(401, NotPaired("browser"))
             return Visitor(holder, foreign, by_token=True)
         holder = self._access.of_session(*keys_of(headers, self._house.cookie))
         if holder is None or foreign is not None:
-            return Refusal(401, LoginNeeded.code, "You are not logged in.", LoginNeeded.action)
+            return Refusal(401, LoginNeeded())
         site = headers.get("sec-fetch-site", "same-origin")
         if site not in ("same-origin", "none") or (method not in ("GET", "HEAD") and origin is None):
-            return Refusal(403, "FOREIGN_ORIGIN", _OTHER_SITE, _PAIR_FIRST)
+            return Refusal(403, ForeignOrigin())
         return Visitor(holder)
-
-
-_ASK_BY_NAME = "Use the address that `forklore serve` printed."
-_NAME_IT = "Use the address that `forklore serve` printed, or start it with `--name` and this name."
-_OTHER_SITE = "This request came from another site and was refused."
-_PAIR_FIRST = "Only Forklore's own page and a paired SillyTavern may ask. Run `forklore extension install` to pair one."
-_UNKNOWN_BROWSER = "This browser is not paired with Forklore."
-_PAIR = (
-    "Run `forklore extension install`, then reload SillyTavern's page; or enter the password in the Extensions drawer."
-)
 
 
 def _hurried(receive: Receive) -> Receive:
@@ -241,7 +242,7 @@ def _hurried(receive: Receive) -> Receive:
             async with asyncio.timeout_at(deadline):
                 message: Any = await receive()
         except TimeoutError as error:
-            raise RequestTimeout("The rest of the request did not arrive in time.") from error
+            raise RequestTimeout from error
         is_whole = not message.get("more_body", False)
         return message
 
@@ -279,8 +280,7 @@ def foreign_name(origin: str) -> str | None:
 
 
 async def _refuse(refusal: Refusal, send: Any) -> None:
-    kind = "busy" if refusal.status == 429 else "invalid"
-    told = problem(refusal.status, refusal.code, kind, detail=refusal.detail, action=refusal.action)
+    told = of_error(refusal.error, refusal.status)
     headers = [(b"content-type", PROBLEM_JSON.encode())]
     if refusal.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from forklore import texts
 from forklore.app.progress import Cancelled
 from forklore.disk.lock import CreationInProgress
 from forklore.errors import BadRequest, ForkloreError, Kind
+from forklore.model.fact import Fact
 from forklore.web.access import Holder, TooManyRequests
 from forklore.web.events import Events
 from forklore.web.problems import of_any
@@ -33,7 +35,6 @@ class JobNotFound(ForkloreError):
 
     code = "JOB_NOT_FOUND"
     kind = Kind.NOT_FOUND
-    action = "It has ended, or never began."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +65,13 @@ class Job:
         self._told_at = 0.0
         self.is_cancelled = threading.Event()
 
-    def step(self, number: int, title: str) -> None:
+    def step(self, number: int, fact: Fact) -> None:
         """Tell of one of the four steps."""
-        self._tell(step=number, title=title)
+        self._tell(step={"number": number, **_told(fact)})
 
-    def note(self, text: str, *, good: bool | None = None) -> None:
+    def note(self, fact: Fact, *, good: bool | None = None) -> None:
         """Tell what was found or done."""
-        self._tell(note=text, good=good)
+        self._tell(note={**_told(fact), "good": good})
 
     def advance(self, done: int, total: int) -> None:
         """Tell how far it has come, now and then."""
@@ -83,7 +84,7 @@ class Job:
     def go_on(self) -> None:
         """Stop here if nobody wants it any more."""
         if self.is_cancelled.is_set():
-            raise Cancelled("It was cancelled.")
+            raise Cancelled
 
     def _tell(self, **what: Any) -> None:
         if self._name is not None:
@@ -110,6 +111,10 @@ class Job:
         return {**self.to_json(), "answer": self.answer, "problem": self.problem}
 
 
+def _told(fact: Fact) -> dict[str, Any]:
+    return {**fact, "text": texts.words(fact)}
+
+
 class Jobs:
     """All work that goes on, and what has ended without its asker."""
 
@@ -133,14 +138,14 @@ class Jobs:
         """
         root = holder.root
         if name is not None and not _NAME(name):
-            raise BadRequest("A job is named by 8 to 64 letters, digits and hyphens.")
+            raise BadRequest("job_name")
         job = Job(name, holder, self._events, is_long=is_long, wish=wish)
         with self._lock:
             if name is not None and ((root, name) in self._running or (root, name) in self._ended):
-                raise BadRequest(f"There is a job {name!r} already.", action="Choose another name.")
+                raise BadRequest("job_taken", job=name)
             self._refuse_too_many(job)
             if self._stopped:
-                raise Cancelled("The service stops.")
+                raise Cancelled("stopping")
             self._all.add(job)
             if name is not None:
                 self._running[root, name] = job
@@ -186,23 +191,17 @@ class Jobs:
         with self._lock:
             job = self._running.get((root, name)) or self._ended.get((root, name))
         if job is None or job.wish is None:
-            raise JobNotFound(f"There is no job {name!r}.")
+            raise JobNotFound(job=name)
         return job
 
     def _refuse_too_many(self, job: Job) -> None:
         own = [each for each in self._all if each.client == job.client]
         if job.is_long and sum(each.is_long for each in own) >= _MOST_LONG_OF_ONE:
-            raise TooManyRequests(
-                f"{_MOST_LONG_OF_ONE} long tasks of yours are running already.",
-                action="Wait until one of them is done, or cancel it, then try again.",
-            )
+            raise TooManyRequests("long_tasks", count=_MOST_LONG_OF_ONE)
         if len(own) >= _MOST_OF_ONE:
-            raise TooManyRequests(
-                f"{_MOST_OF_ONE} tasks of yours are running or waiting already.",
-                action="Wait until one of them is done, or cancel it, then try again.",
-            )
+            raise TooManyRequests("tasks", count=_MOST_OF_ONE)
         if len(self._all) >= MOST_JOBS:
-            raise CreationInProgress(f"{MOST_JOBS} operations are waiting already.")
+            raise CreationInProgress("crowded", count=MOST_JOBS)
 
     def cancel(self, root: Path, name: str) -> bool:
         """Ask a piece of work to stop where that leaves nothing behind; or forget it: it has ended, somebody saw how.
@@ -215,7 +214,7 @@ class Jobs:
             running.is_cancelled.set()
             return True
         if ended is None:
-            raise JobNotFound(f"There is no job {name!r}.")
+            raise JobNotFound(job=name)
         self._tell_state(root, name, ended, "forgotten")
         return False
 

@@ -11,9 +11,11 @@ from litestar.exceptions import HTTPException
 from litestar.openapi.datastructures import ResponseSpec
 from msgspec import Struct, field
 
+from forklore import texts
 from forklore.disk.failures import unusable
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.json_text import encode, to_bytes
+from forklore.web.access import AddressNotFound, MethodNotAllowed, TooLarge
 
 PROBLEM_JSON = "application/problem+json"
 
@@ -32,6 +34,13 @@ _OWN_STATUS = {
     "OWN_PAGE_NEEDED": HTTPStatus.FORBIDDEN,
     "REQUEST_TIMEOUT": HTTPStatus.REQUEST_TIMEOUT,
 }
+
+_OWN_ERRORS: dict[HTTPStatus, type[ForkloreError]] = {
+    HTTPStatus.NOT_FOUND: AddressNotFound,
+    HTTPStatus.METHOD_NOT_ALLOWED: MethodNotAllowed,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: TooLarge,
+}
+"""What we say ourselves when Litestar refuses."""
 
 _log = logging.getLogger("forklore.web")
 
@@ -53,38 +62,32 @@ class Problem(Struct):
     status: int
     detail: str
     code: str
+    params: dict[str, Any]
     kind: str
     action: str
     findings: list[dict[str, Any]] = field(default_factory=list)
 
 
-def problem(
-    status: int, code: str, kind: str, *, detail: str, action: str, findings: list[dict[str, Any]] | None = None
-) -> dict[str, Any]:
+def of_error(error: ForkloreError, status: int | None = None) -> dict[str, Any]:
+    """Return the problem that an error of ours is."""
+    return _problem(status or _OWN_STATUS.get(error.code, STATUS[error.kind]), **error.to_json()["error"])
+
+
+def _of_no_error(status: int, code: str, kind: str, **params: Any) -> dict[str, Any]:
+    """Return the problem that is none of our errors, with the words for its code."""
+    message, action = (texts.part_of(f"error.{code}", part, params) for part in ("message", "action"))
+    return _problem(status, code=code, params=params, kind=kind, message=message, action=action, findings=[])
+
+
+def _problem(status: int, *, message: str, **told: Any) -> dict[str, Any]:
     """Return the one shape of everything that goes wrong."""
     return {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": int(status),
-        "detail": detail,
-        "code": code,
-        "kind": kind,
-        "action": action,
-        "findings": findings or [],
+        "detail": message,
+        **told,
     }
-
-
-def of_error(error: ForkloreError) -> dict[str, Any]:
-    """Return the problem that an error of ours is."""
-    told = error.to_json()["error"]
-    return problem(
-        _OWN_STATUS.get(error.code, STATUS[error.kind]),
-        told["code"],
-        told["kind"],
-        detail=told["message"],
-        action=told["action"],
-        findings=told["findings"],
-    )
 
 
 def of_any(error: Exception) -> dict[str, Any]:
@@ -93,8 +96,7 @@ def of_any(error: Exception) -> dict[str, Any]:
         error = unusable(error)
     if isinstance(error, ForkloreError):
         return of_error(error)
-    action = "Please report it with the lines that `forklore serve` wrote; nothing of your story needs to be in it."
-    return problem(500, "BUG", "bug", detail=f"This is a bug in Forklore ({type(error).__name__}).", action=action)
+    return _of_no_error(500, "BUG", "bug", error=type(error).__name__, reason=None)
 
 
 def _answer(told: dict[str, Any], headers: dict[str, str] | None = None) -> Response[Any]:
@@ -115,16 +117,16 @@ def on_os_error(_request: Request[Any, Any, Any], error: OSError) -> Response[An
 
 def on_unreadable_body(_request: Request[Any, Any, Any], _error: Exception) -> Response[Any]:
     """Answer a body that is not UTF-8, or that is nested deeper than anybody would."""
-    return _answer(of_error(BadRequest("The request cannot be read.", action="Correct the request and try again.")))
+    return _answer(of_error(BadRequest("unreadable")))
 
 
 def on_http_error(_request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
     """Answer what Litestar refuses: unknown routes and methods, bodies that do not fit."""
     if error.status_code == HTTPStatus.BAD_REQUEST:
-        return _answer(of_error(BadRequest(_what_does_not_fit(error), action="Correct the request and try again.")))
+        return _answer(of_error(_misfit(error)))
     status = HTTPStatus(error.status_code)
-    kind = "not_found" if status is HTTPStatus.NOT_FOUND else "invalid"
-    told = problem(status, status.name, kind, detail=status.description or status.phrase, action="See the reference.")
+    own = _OWN_ERRORS.get(status)
+    told = of_error(own(), status) if own else _of_no_error(status, "HTTP_ERROR", "invalid", reason=status.phrase)
     return _answer(told, dict(error.headers or {}))
 
 
@@ -134,10 +136,14 @@ def on_bug(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     return _answer(of_any(error))
 
 
-def _what_does_not_fit(error: HTTPException) -> str:
+def _misfit(error: HTTPException) -> BadRequest:
+    """Return what does not fit into the request, field by field where Litestar tells it."""
     extra = error.extra if isinstance(error.extra, list) else []
-    parts = [f"{each.get('key', '')}: {each.get('message', '')}" for each in extra if isinstance(each, dict)]
-    return "; ".join(parts) or error.detail.partition(" for path ")[0] or "The request cannot be read."
+    told = [each for each in extra if isinstance(each, dict)]
+    fields = [{"field": str(each.get("key", "")), "reason": str(each.get("message", ""))} for each in told]
+    if fields:
+        return BadRequest("misfit", fields=fields)
+    return BadRequest("refused", reason=error.detail.partition(" for path ")[0])  # whoever asks knows where
 
 
 HANDLERS: dict[Any, Any] = {

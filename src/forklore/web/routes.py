@@ -176,14 +176,14 @@ def _seconds(wait: Wait) -> float | None:
     if wait is True:
         return math.inf
     if wait < 0:
-        raise BadRequest(f"{wait} is not a number of seconds.")
+        raise BadRequest("seconds", value=str(wait))
     return wait
 
 
 # --- mending ------------------------------------------------------------------------------------------------------
 
 
-_FOR_OWN_PAGE = FOLDER_REPAIRS.keys() - {"recover"}
+_FOR_OWN_PAGE = frozenset(FOLDER_REPAIRS) - {"recover"}
 """Repairs that trust what a stranger may have put into the folder, or throw it away: the user decides that himself."""
 
 
@@ -226,7 +226,7 @@ async def repairs(
 async def repair(request: Asked, service: TheService, data: JSONBody[RepairWanted]) -> Json:
     """Make a repair as one operation."""
     if data.repair in _FOR_OWN_PAGE:
-        only_on_own_page(request, f"The repair {data.repair!r}")
+        only_on_own_page(request, repair=data.repair)
     return await service.change(
         request, lambda forklore: forklore.repair(data.chat, data.code.upper(), repair=data.repair, book=data.book)
     )
@@ -249,14 +249,14 @@ async def isolate(request: Asked, service: TheService, data: JSONBody[IsolationW
     """Give a fork that SillyTavern made a lorebook of its own, or each that shares one; or only plan it."""
     chat = data.chat
     if data.all and data.share:
-        raise BadRequest("All can be isolated, but only one lorebook at a time is declared shared.")
+        raise BadRequest("share_all")
     if data.all:
         if data.dry_run:
             return await service.look(request, lambda forklore: forklore.plan_isolations(chat), is_long=True)
         wish = Wish("isolate", chat)
         return await service.change(request, lambda forklore: forklore.isolate_all(chat), is_long=True, wish=wish)
     if chat is None:
-        raise BadRequest("Which chat is to be isolated?")
+        raise BadRequest("isolate_what")
     if data.dry_run:
         return await service.look(request, lambda forklore: forklore.plan_isolation(chat, share=data.share))
     return await service.change(request, lambda forklore: forklore.isolate(chat, share=data.share))
@@ -323,7 +323,7 @@ async def empty_trash(request: Asked, service: TheService, data: JSONBody[Emptyi
     if not data.empty:
         return await service.look(request, lambda forklore: forklore.trash())
     if not data.yes:
-        raise ConfirmationNeeded("What is deleted for good cannot be undone.")
+        raise ConfirmationNeeded("for_good")
     return await service.change(request, lambda forklore: forklore.empty_trash(data.older_than))
 
 

@@ -45,17 +45,12 @@ class PortTaken(ForkloreError):
 
     code = "PORT_TAKEN"
     kind = Kind.CONFLICT
-    action = (
-        "Forklore may be running already: look for its window or run `forklore service status`, "
-        "or choose another port with --port."
-    )
 
 
 class PasswordNeeded(BadRequest):
     """Whoever can reach the machine could reach the stories."""
 
     code = "PASSWORD_NEEDED"
-    action = f"Set FORKLORE_PASSWORD to at least {_SHORTEST_PASSWORD} characters, or leave --host out."
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +126,7 @@ def serve(
 def refuse_open_doors(roots: Sequence[Path], *, host: str, password: str | None) -> None:
     """Raise ``PasswordNeeded`` where strangers could come in, and ``UserNeeded`` where a password opens too much."""
     if not is_loopback(host) and (password is None or len(password) < _SHORTEST_PASSWORD):
-        raise PasswordNeeded(f"Without a password, anyone who can reach {host} could read and change your stories.")
+        raise PasswordNeeded(host=host, shortest=_SHORTEST_PASSWORD)
     if password is not None:
         only_one(list(roots))  # a password opens one workspace
 
@@ -229,9 +224,9 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family)
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (while")[0]  # Python adds what was attempted, which we say
-        raise PortTaken(f"The service cannot listen on {host} port {port}: {reason}.") from error
+        raise PortTaken(host=host, port=port, reason=reason) from error
     except OverflowError as error:
-        raise BadRequest(f"{port} is not a port.") from error
+        raise BadRequest("port", port=port) from error
 
 
 def _shown(host: str) -> str:

@@ -172,14 +172,14 @@ def holder_of(request: Request[Any, Any, Any]) -> Holder:
     """Return who asks."""
     holder: Holder | None = request.scope["state"]["holder"]  # set by the doors
     if holder is None:
-        raise LoginNeeded("You are not logged in.")
+        raise LoginNeeded
     return holder
 
 
-def only_on_own_page(request: Request[Any, Any, Any], what: str) -> None:
+def only_on_own_page(request: Request[Any, Any, Any], *, repair: str) -> None:
     """Raise ``OwnPageNeeded`` when SillyTavern's page asks."""
     if request.scope["state"]["by_token"]:  # set by the doors
-        raise OwnPageNeeded(f"{what} cannot be done from SillyTavern's page.")
+        raise OwnPageNeeded(repair=repair)
 
 
 def root_of(request: Request[Any, Any, Any]) -> Path:

@@ -11,6 +11,7 @@ from forklore.app.forklore import Forklore
 from forklore.app.progress import Cancelled, Silent
 from forklore.disk.lock import workspace_lock
 from forklore.errors import Kind
+from forklore.model.fact import Fact, fact
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk
 from forklore.testing.stories import chat_bytes, conversation, read_workspace, write_workspace
@@ -27,15 +28,15 @@ class Impatient(Silent):
     def __init__(self, patience: int = 0) -> None:
         self.patience = patience
         self.asked = 0
-        self.told: list[str] = []
+        self.told: list[Fact] = []
 
-    def note(self, text: str, *, good: bool | None = None) -> None:
-        self.told.append(text)
+    def note(self, fact: Fact, *, good: bool | None = None) -> None:
+        self.told.append(fact)
 
     def go_on(self) -> None:
         self.asked += 1
         if self.asked > self.patience:
-            raise Cancelled("The work was cancelled.")
+            raise Cancelled
 
 
 def open_at(root: Path) -> Forklore:
@@ -43,7 +44,7 @@ def open_at(root: Path) -> Forklore:
 
 
 def test_what_was_cancelled_says_that_nothing_was_changed() -> None:
-    error = Cancelled("The work was cancelled.")
+    error = Cancelled()
 
     assert (error.code, error.kind, error.action) == ("CANCELLED", Kind.CONFLICT, "Nothing was changed.")
 
@@ -59,7 +60,7 @@ def test_a_fork_that_waits_for_a_busy_queue_is_cancelled_and_leaves_no_trace(sam
         open_at(root).listening(impatient).checkpoint(ILSE, wait=600)
 
     assert impatient.asked == patience + 1
-    assert any("queue" in told for told in impatient.told)
+    assert impatient.told == [fact("waiting_for_queue", kind="checkpoint", count=4)]
     assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
 
 

@@ -1,7 +1,10 @@
 """Deleting timelines and cleaning up: only what nobody names goes, and all of it comes back byte for byte."""
 
 import json
+import os
+import time
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -237,7 +240,10 @@ class TestItsBook:
         deleted = workspace.delete("Mira/Tale")
 
         assert deleted.book is None
-        assert "cannot be read" in deleted.kept_because[0] or "is damaged" in deleted.kept_because[0]
+        assert deleted.kept_because[0]["code"] == "unreadable"
+        (sentence,) = deleted.to_json()["kept_because"]
+        assert "cannot be read" in sentence or "is damaged" in sentence
+        assert deleted.to_json()["kept_facts"] == list(deleted.kept_because)
         assert "worlds/Lore.json" in read_workspace(tmp_path)
 
     def test_goes_beside_files_that_cannot_name_any(self, tmp_path: Path) -> None:
@@ -262,8 +268,10 @@ class TestItsBook:
         first, last = workspace.delete("Mira/Tale"), workspace.delete("Bob/Other")
 
         assert (first.book, last.book) == (None, "Lore")
-        with pytest.raises(UndoRefused, match="went to the trash since"):  # a chat never names a missing book
+        with pytest.raises(UndoRefused) as refused:  # a chat never names a missing book
             workspace.undo(first.operation)
+        params = {"file": "Lore.json", "kind": "delete", "operation": last.operation}
+        assert refused.value.params == {"case": "trashed", **params}
         workspace.undo(last.operation)
         workspace.undo(first.operation)
         assert read_workspace(tmp_path) == before
@@ -335,9 +343,11 @@ class TestOutOfOrder:
         second = workspace.delete("Mira/Tale")
 
         for operation in (first.operation, made.operation):
-            with pytest.raises(UndoRefused, match="went to the trash since") as refused:
+            with pytest.raises(UndoRefused) as refused:
                 workspace.undo(operation)
-            assert "forklore undo" in refused.value.action
+            params = {"file": "Tale.jsonl", "kind": "delete", "operation": second.operation}
+            assert refused.value.params == {"case": "trashed", **params}
+            assert f"forklore undo {second.operation}" in refused.value.action
 
         workspace.undo(second.operation)
         workspace.undo(first.operation)
@@ -363,8 +373,10 @@ class TestOutOfOrder:
         write_workspace(tmp_path, {"chats/Mira/A.jsonl": b"{}"})
         before = read_workspace(tmp_path)
 
-        with pytest.raises(UndoRefused, match="is there already"):
+        with pytest.raises(UndoRefused) as refused:
             workspace.undo(deleted.operation)
+
+        assert refused.value.params == {"case": "taken", "path": "chats/Mira/A.jsonl"}
 
         assert read_workspace(tmp_path) == before
 
@@ -387,8 +399,10 @@ class TestCleanup:
         undone = workspace.undo()
         write_workspace(tmp_path, {"settings.json": b"{"})
 
-        with pytest.raises(UndoRefused, match="cannot be told"):
+        with pytest.raises(UndoRefused) as refused:
             workspace.undo(undone.operation)
+        reason = {"code": "unreadable", "params": {"case": "settings"}}
+        assert refused.value.params == {"case": "maybe_in_use", "lorebook": "Lore__CP_A", "reason": reason}
 
         (tmp_path / "settings.json").unlink()
         workspace.undo(undone.operation)
@@ -405,7 +419,9 @@ class TestCleanup:
         listed = workspace.cleanup().to_json()
 
         assert [book["name"] for book in listed["books"]] == ["Lore__CP_A"]
-        assert listed["books"][0]["from"] == f"Lore (checkpoint 'Mira/A', operation {made.operation})"
+        assert listed["books"][0]["from"] == f"Lore (checkpoint “Mira/A”, operation {made.operation})"
+        origin = {"lorebook": "Lore", "kind": "checkpoint", "chat": "Mira/A", "operation": made.operation}
+        assert listed["books"][0]["origin"] == origin
         assert listed["map_entries"] == [{"chat": "Mira/Tale", "fork": "A", "book": "Lore__CP_A"}]
         assert listed["operation"] is None
         assert read_workspace(tmp_path) == before
@@ -437,6 +453,103 @@ class TestCleanup:
         now = read_workspace(tmp_path)
         assert before.keys() - now.keys() == {"worlds/Lore__CP_B.json"}
         assert all(before[path] == now[path] for path in now.keys() & before.keys())
+
+    @pytest.mark.req(139)
+    @pytest.mark.parametrize("days", [0, 1, 40])
+    def test_a_clone_is_as_old_as_the_operation_that_made_it(self, days: int, tmp_path: Path) -> None:
+        workspace = with_free_clone(tmp_path, {})
+        made = workspace.log().operations[0]
+        when = datetime.fromisoformat(made.when)
+        log = tmp_path / f".forklore/operations/{made.id}.json"
+        earlier = (when - timedelta(days=days, hours=1)).isoformat()
+        log.write_text(log.read_text().replace(f'"{made.when}"', f'"{earlier}"'))
+        os.utime(tmp_path / "worlds/Lore__CP_A.json", (0, 0))  # when it was last written is another matter
+
+        (book,) = workspace.cleanup().to_json()["books"]
+
+        assert book == {
+            "name": "Lore__CP_A",
+            "size": (tmp_path / "worlds/Lore__CP_A.json").stat().st_size,
+            "age_days": days,
+            "from": f"Lore (checkpoint “Mira/A”, operation {made.id})",
+            "origin": {"lorebook": "Lore", "kind": "checkpoint", "chat": "Mira/A", "operation": made.id},
+        }
+
+    @pytest.mark.req(139)
+    def test_a_clone_of_an_operation_without_a_time_is_as_old_as_its_file(self, tmp_path: Path) -> None:
+        workspace = with_free_clone(tmp_path, {})
+        made = workspace.log().operations[0]
+        log = tmp_path / f".forklore/operations/{made.id}.json"
+        log.write_text(log.read_text().replace(f'"{made.when}"', '"once upon a time"'))
+        written = time.time() - 3.5 * 24 * 60 * 60
+        os.utime(tmp_path / "worlds/Lore__CP_A.json", (written, written))
+
+        assert [book.age_days for book in workspace.cleanup().books] == [3]
+
+    @pytest.mark.req(139, 143)
+    @pytest.mark.parametrize("vanished", [[], ["A"], ["B"], ["A", "B"], ["A", "B", "C"]])
+    def test_lists_exactly_the_clones_we_made_that_nobody_names_any_more(
+        self, vanished: list[str], tmp_path: Path
+    ) -> None:
+        strangers = {f"worlds/{name}.json": stories.lorebook_bytes([]) for name in ("Lore__CP_Mine", "Old__BR_Sea")}
+        workspace = tale(tmp_path, strangers)
+        made = {name: workspace.checkpoint("Mira/Tale", name=name) for name in ("A", "B", "C")}
+        for name in vanished:
+            (tmp_path / f"chats/Mira/{name}.jsonl").unlink()
+        before = read_workspace(tmp_path)
+
+        cleaned = workspace.cleanup(apply=True)
+
+        assert [book.name for book in cleaned.books] == [made[name].lorebook for name in vanished]
+        assert [book.origin["params"]["operation"] for book in cleaned.books] == [
+            made[name].operation for name in vanished
+        ]
+        now = read_workspace(tmp_path)
+        assert before.keys() - now.keys() == {f"worlds/{made[name].lorebook}.json" for name in vanished}
+        mapped = OpenChat(tmp_path, "Mira/Tale").metadata["auto_recap"].get("checkpoint_lorebook_map", {})
+        assert mapped == {name: each.lorebook for name, each in made.items() if name not in vanished}
+
+    @pytest.mark.req(138, 142, 143)
+    def test_a_clone_goes_with_the_last_chat_that_names_it(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path)
+        made = workspace.checkpoint("Mira/Tale", name="A")
+        clone = tmp_path / f"worlds/{made.lorebook}.json"
+        write_workspace(tmp_path, other_chat(world_info=made.lorebook))
+        (tmp_path / "chats/Mira/A.jsonl").unlink()
+
+        still_named = workspace.cleanup(apply=True)
+        assert (still_named.books, clone.exists()) == ((), True)
+        assert [entry.fork for entry in still_named.map_entries] == ["A"]
+        (tmp_path / "chats/Bob/Other.jsonl").unlink()
+        assert clone.exists()  # nothing goes unasked
+
+        assert [book.name for book in workspace.cleanup(apply=True).books] == [made.lorebook]
+        assert not clone.exists()
+
+    @pytest.mark.req(144)
+    @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
+    def test_every_look_tells_of_a_chat_that_vanished(self, kind: str, tmp_path: Path) -> None:
+        workspace = tale(tmp_path)
+        made = getattr(workspace, kind)("Mira/Tale")
+        name = made.chat.partition("/")[2]
+        assert (workspace.verify("Mira/Tale").findings, workspace.doctor().findings) == ((), ())
+        (tmp_path / f"chats/{made.chat}.jsonl").unlink()
+
+        verified, examined, listed = workspace.verify("Mira/Tale"), workspace.doctor(), workspace.cleanup()
+
+        assert {finding.code: dict(finding.params) for finding in verified.findings} == {
+            "LINK_DANGLING": {"links": [{"at": 3, "chat": name}], "more": 0},
+            "MAP_STALE": {"chats": [name], "more": 0},
+        }
+        assert [(each.finding.code, each.where) for each in examined.findings] == [
+            ("LINK_DANGLING", "Mira/Tale"),
+            ("MAP_STALE", "Mira/Tale"),
+            ("CLONE_UNUSED", f"worlds/{made.lorebook}.json"),
+        ]
+        assert [(entry.chat, entry.fork, entry.book) for entry in listed.map_entries] == [
+            ("Mira/Tale", name, made.lorebook)
+        ]
+        assert [book.name for book in listed.books] == [made.lorebook]
 
     @pytest.mark.req(139)
     def test_a_recorded_clone_of_another_name_is_one(self, tmp_path: Path) -> None:
@@ -485,6 +598,7 @@ class TestCleanup:
             "books": [],
             "map_entries": [],
             "kept_because": [],
+            "kept_facts": [],
             "operation": None,
         }
         assert not (tmp_path / ".forklore").exists()

@@ -2,12 +2,14 @@
 
 import json
 import os
+import shutil
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import forklore
+from forklore import texts
 from forklore.access import keys
 from forklore.access.keys import Token, add_token
 from forklore.app import extension
@@ -42,9 +44,13 @@ class TestInstall:
         folder = workspace.root / PLACE
         assert {path.name for path in folder.iterdir()} == {
             *(path.name for path in SOURCE.iterdir()),
+            "texts",
             "installed.json",
             "pairing.json",
         }
+        assert {path.name for path in (folder / "texts").iterdir()} == {"template.js", "words.js", "en.json", "zh.json"}
+        for language in texts.LANGUAGES:
+            assert json.loads((folder / f"texts/{language}.json").read_bytes()) == texts.catalogue(language)
         assert json.loads((folder / "manifest.json").read_bytes())["version"] == VERSION
         assert found.current
         assert found.code_waiting
@@ -92,8 +98,11 @@ class TestInstall:
         assert workspace.extension("uninstall").removed == ()
 
     @posix_only("links need a privilege there")
-    @pytest.mark.parametrize("link", ["extensions", PLACE])
+    @pytest.mark.parametrize("link", ["extensions", PLACE, f"{PLACE}/texts"])
     def test_a_folder_that_lies_elsewhere_is_left_alone(self, workspace: Forklore, elsewhere: Path, link: str) -> None:
+        if link.startswith(PLACE) and link != PLACE:
+            workspace.extension("install")
+            shutil.rmtree(workspace.root / link)
         (workspace.root / link).parent.mkdir(exist_ok=True)
         (workspace.root / link).symlink_to(elsewhere)
 
@@ -235,7 +244,22 @@ class TestUninstall:
 
         assert [path.name for path in own.parent.iterdir()] == ["my notes.txt"]
 
-    @pytest.mark.parametrize("name", ["../../settings.json", "/etc/hosts", "..", ""])
+    @posix_only("links need a privilege there")
+    def test_what_lies_behind_a_link_stays(self, workspace: Forklore, elsewhere: Path) -> None:
+        workspace.extension("install")
+        words = workspace.root / PLACE / "texts"
+        shutil.rmtree(words)
+        (elsewhere / "en.json").write_text("mine")
+        words.symlink_to(elsewhere)
+
+        workspace.extension("uninstall")
+
+        assert (elsewhere / "en.json").read_text() == "mine"
+        assert [path.name for path in words.parent.iterdir()] == ["texts"]
+
+    @pytest.mark.parametrize(
+        "name", ["../../settings.json", "texts/../../../settings.json", "/etc/hosts", "..", "texts/..", ""]
+    )
     def test_a_list_that_leads_elsewhere_removes_nothing_there(self, workspace: Forklore, name: str) -> None:
         workspace.extension("install")
         elsewhere = workspace.root / "settings.json"

@@ -4,22 +4,25 @@ import errno
 import json
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import forklore
+from forklore import texts
 from forklore.app import fork as forking
 from forklore.app.check import ForkBlocked, GroupMissing, NameInvalid
 from forklore.app.fork import ForkMade
 from forklore.app.forklore import Forklore
 from forklore.app.progress import Silent
+from forklore.checks.requirements import REQUIREMENTS
 from forklore.checks.settings import SettingsInvalid
 from forklore.disk.files import ContextChanged
 from forklore.disk.lock import CreationInProgress, workspace_lock
-from forklore.disk.transaction.publishing import NameTaken
-from forklore.errors import BadRequest, ForkloreError
+from forklore.errors import BadRequest, ForkloreError, NameTaken
+from forklore.model.fact import Fact
 from forklore.model.finding import Severity
 from forklore.planning.swipe import NoSuchSwipe
 from forklore.testing import stories
@@ -215,6 +218,43 @@ class TestRefusals:
         assert refused.value.code == code
         assert read_workspace(tmp_path) == before
 
+    @pytest.mark.req(12, 19, 33, 154)
+    @pytest.mark.parametrize(
+        "at, queue, refused",
+        [
+            (None, [stories.operation()], ["QUEUE_NOT_EMPTY"]),
+            (1, [], ["NO_SCENE_BREAK", "NO_SCENE_RECAP", "NO_RUNNING_RECAP"]),
+            (None, [stories.operation(status="completed")], []),
+        ],
+        ids=["the queue is busy", "no scene break", "all is met"],
+    )
+    @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
+    def test_a_strict_fork_is_made_only_when_every_requirement_is_met(
+        self, kind: str, at: int | None, queue: list[Json], refused: list[str], tmp_path: Path
+    ) -> None:
+        write_workspace(tmp_path, recap_story("Tale", "Lore"))
+        chat = OpenChat(tmp_path, "Mira/Tale")
+        chat.say("On we go.", "And on.")
+        chat.end_scene("Night", taken=stories.FIRST_MOMENT)
+        chat.set_queue(*queue)
+        chat.write()
+        before = read_workspace(tmp_path)
+        workspace = forklore.open(tmp_path, policy="strict", disk=HastyDisk())
+
+        if refused:
+            with pytest.raises(ForkBlocked) as error:
+                getattr(workspace, kind)("Mira/Tale", at=at)
+
+            assert [finding.code for finding in error.value.report.errors] == refused
+            assert read_workspace(tmp_path) == before
+            assert workspace.log().operations == ()
+        else:
+            made = getattr(workspace, kind)("Mira/Tale", at=at)
+
+            assert (made.at, made.warnings) == (2, ())
+            assert OpenChat(tmp_path, made.chat).metadata["world_info"] == made.lorebook != "Lore"
+            assert len(read_workspace(tmp_path)) == len(before) + 2
+
     @pytest.mark.req(28, 29, 33, 151)
     def test_several_reasons_are_one_refusal_with_all_of_them(self, tmp_path: Path) -> None:
         files = recap_story("Tale", "Lore")
@@ -349,11 +389,11 @@ class Listener(Silent):
         self.steps: list[str] = []
         self.notes: list[str] = []
 
-    def step(self, number: int, title: str) -> None:
-        self.steps.append(f"[{number}/4] {title}")
+    def step(self, number: int, fact: Fact) -> None:
+        self.steps.append(f"[{number}/4] {texts.words(fact)}")
 
-    def note(self, text: str, *, good: bool | None = None) -> None:
-        self.notes.append(text)
+    def note(self, fact: Fact, *, good: bool | None = None) -> None:
+        self.notes.append(texts.words(fact))
 
 
 class TestProgress:
@@ -364,10 +404,15 @@ class TestProgress:
 
         forklore.open(tmp_path, progress=listener).checkpoint("Mira/Tale", name="Anchor")
 
-        assert [step[:5] for step in listener.steps] == ["[1/4]", "[2/4]", "[3/4]", "[4/4]"]
+        assert listener.steps == [
+            "[1/4] Validating requirements...",
+            "[2/4] Cloning lorebook...",
+            "[3/4] Recording checkpoint state...",
+            "[4/4] Creating checkpoint...",
+        ]
         assert 'Source: "Lore"' in listener.notes
         assert 'Clone: "Lore__CP_Anchor"' in listener.notes
-        assert any(note.startswith(("1 entries", "1 entry")) for note in listener.notes)
+        assert "1 entry, copied byte for byte" in listener.notes
         assert 'Checkpoint created: "Anchor"' in listener.notes
 
 
@@ -438,7 +483,7 @@ class TestOneAtATime:
         workspace = tale(tmp_path)
         before = read_workspace(tmp_path)
 
-        with workspace_lock(tmp_path, what="checkpoint"), pytest.raises(CreationInProgress) as refused:
+        with workspace_lock(tmp_path, what=kind), pytest.raises(CreationInProgress) as refused:
             getattr(workspace, kind)("Mira/Tale")
 
         assert str(refused.value) == f"{kind.capitalize()} creation already in progress. Please wait."
@@ -494,7 +539,7 @@ class Meddler(Silent):
     def __init__(self, path: Path, content: bytes) -> None:
         self.path, self.content = path, content
 
-    def step(self, number: int, title: str) -> None:
+    def step(self, number: int, fact: Fact) -> None:
         if number == 4:
             aside = self.path.with_name("aside")
             aside.write_bytes(self.content)
@@ -594,8 +639,6 @@ class TestSettings:
             {"requirements": []},
             {"requirements": {"NO_SUCH_CODE": "warn"}},
             {"requirements": {"NO_SCENE_BREAK": "maybe"}},
-            {"requirements": {"LOREBOOK_MISSING": "warn"}},
-            {"requirements": {"CHAT_DAMAGED": "ignore"}},
             {"names": {"checkpoint": 5}},
             {"names": {"other": "x"}},
             {"names": "x"},
@@ -610,6 +653,29 @@ class TestSettings:
 
         with pytest.raises(SettingsInvalid):
             forklore.open(tmp_path)
+
+    @pytest.mark.parametrize("code", [row.code for row in REQUIREMENTS if row.indispensable])
+    @pytest.mark.parametrize("effect", ["warn", "note", "ignore"])
+    def test_what_protects_data_cannot_be_lowered_by_a_file(self, code: str, effect: str, tmp_path: Path) -> None:
+        tale(tmp_path)
+        self.write(tmp_path, {"requirements": {code: effect, "NO_SCENE_BREAK": "ignore"}})
+
+        opened = forklore.open(tmp_path)
+
+        assert opened.settings().requirements == {"NO_SCENE_BREAK": "ignore"}
+        (told,) = opened.doctor().findings
+        assert (told.finding.code, told.finding.severity) == ("SETTING_IGNORED", Severity.WARNING)
+        assert (told.finding.params, told.path) == ({"requirement": code, "effect": effect}, ".forklore/settings.json")
+        assert opened.doctor().ok
+
+    @pytest.mark.parametrize("effect", ["warn", "note", "ignore"])
+    def test_a_busy_queue_blocks_whatever_the_file_says(self, effect: str, sample: Callable[[str], Path]) -> None:
+        root = sample("salvage_rights_queue_busy")
+        self.write(root, {"requirements": {"QUEUE_NOT_EMPTY": effect, "QUEUE_UNREADABLE": effect}})
+
+        report = forklore.open(root).check("Ilse Brandt")
+
+        assert [finding.code for finding in report.errors] == ["QUEUE_NOT_EMPTY"]
 
     def test_what_is_no_json_is_refused(self, tmp_path: Path) -> None:
         tale(tmp_path)

@@ -17,6 +17,7 @@ from forklore.app.fork import ForkMade
 from forklore.app.forklore import Forklore
 from forklore.app.progress import Silent
 from forklore.formats import lorebook_json
+from forklore.model.fact import Fact
 from forklore.testing.sillytavern import HastyDisk, OpenChat
 from forklore.testing.stories import Json, read_workspace
 
@@ -439,8 +440,11 @@ class TestABusyQueue:
         )
         assert refused.value.action == "Wait for all operations to complete"
         finding = refused.value.report.errors[0]
-        assert finding.details.startswith("(3 pending, 1 in progress): ")
-        assert len(finding.details.split("; ")) == 4
+        counts = {"count": 4, "pending": 3, "in_progress": 1, "retrying": 0}
+        assert refused.value.params == finding.params
+        assert {name: finding.params[name] for name in counts} == counts
+        assert len(finding.params["operations"]) == 4
+        assert "(3 pending, 1 in progress):\n" in finding.details
         assert "combine_scene_with_running (message 59)" in finding.details
         assert read_workspace(root) == before
 
@@ -450,8 +454,8 @@ class TestABusyQueue:
         waits = threading.Event()
 
         class Listener(Silent):
-            def note(self, text: str, *, good: bool | None = None) -> None:
-                if text.startswith("Cannot create"):
+            def note(self, fact: Fact, *, good: bool | None = None) -> None:
+                if fact["code"] == "waiting_for_queue":
                     waits.set()
 
         def finish_the_queue() -> None:

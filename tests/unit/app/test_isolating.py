@@ -148,7 +148,9 @@ def test_isolating_twice_changes_nothing_and_says_so(sample: Callable[[str], Pat
 
     assert (again.outcome, again.operation, again.lorebook) == ("already", None, first.lorebook)
     assert again.original_lorebook == first.original_lorebook
-    assert workspace.plan_isolation(BRANCH).to_json() == {**again.to_json(), "plan": []}
+    planned = workspace.plan_isolation(BRANCH)
+    assert isinstance(planned, forklore.IsolationPlanned)
+    assert (planned.to_json(), planned.result) == ({**again.to_json(), "plan": []}, again)
     assert (read_workspace(root), workspace.log().operations) == (before, log)
 
 
@@ -228,7 +230,8 @@ def test_an_entry_that_both_wrote_into_is_kept_as_the_fork_last_saw_it_and_named
 
     assert OpenChat(story, FORK).entries["3"]["content"] == "A guest, and the smith's brother."
     assert [finding.code for finding in done.warnings] == ["ENTRIES_IN_DOUBT"]
-    assert "character-Anton (UID 3)" in done.warnings[0].listed[0]
+    assert "“character-Anton” (UID 3)" in done.warnings[0].details
+    assert [each["uid"] for each in done.warnings[0].params["entries"]] == [3]
 
 
 def test_what_somebody_wrote_by_hand_is_never_left_out_of_a_fork_that_has_gone_on(story: Path) -> None:
@@ -242,8 +245,7 @@ def test_what_somebody_wrote_by_hand_is_never_left_out_of_a_fork_that_has_gone_o
     entries = OpenChat(story, FORK).entries
     assert entries["77"] == main.entries["77"]
     assert entries["2"]["content"] == "Mira, mended by hand"
-    assert "The old well" in "".join(done.warnings[0].lines)
-    assert "character-Mira" in "".join(done.warnings[0].lines)
+    assert {"The old well", "character-Mira"} <= {each["name"] for each in done.warnings[0].params["entries"]}
 
 
 def test_a_snapshot_that_was_taken_again_later_is_passed_over(story: Path) -> None:
@@ -295,7 +297,7 @@ def test_without_snapshots_only_what_is_surely_the_parents_is_left_out(unsnapped
     assert done.left_out_entries == ("character-Berta", "character-Dora")
     left = comments(unsnapped, done.lorebook)
     assert {"character-Anton", "character-Anton's sword", "The well", "Berta's secret"} <= left
-    codes = {finding.code: "".join(finding.lines) for finding in done.warnings}
+    codes = {finding.code: finding.details for finding in done.warnings}
     assert set(codes) == {"LOREBOOK_FROM_PRESENT", "ENTRIES_IN_DOUBT"}
     assert "Anton's sword" in codes["ENTRIES_IN_DOUBT"]
     assert "Berta's secret" in codes["ENTRIES_IN_DOUBT"]

@@ -11,7 +11,7 @@ import pytest
 
 import forklore
 from forklore.app.forklore import Forklore
-from forklore.disk import gather, scan
+from forklore.disk import gather_index, scan
 from forklore.disk.operation_log import OperationLog
 from forklore.formats import chat_jsonl
 from forklore.testing import stories
@@ -64,7 +64,7 @@ def test_it_looks_once(act: Callable[[Forklore], object], workspace: Forklore, m
         looked["log"] += 1
         return read(log)
 
-    monkeypatch.setattr(gather, "scan_chats", scanned)
+    monkeypatch.setattr(gather_index, "scan_chats", scanned)
     monkeypatch.setattr(OperationLog, "entries", log_read)
 
     act(workspace)

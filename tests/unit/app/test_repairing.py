@@ -15,6 +15,7 @@ from forklore.app.forklore import Forklore
 from forklore.app.verify import Verified
 from forklore.disk.files import ContextChanged
 from forklore.errors import BadRequest, DiskFailed
+from forklore.model.finding import Severity
 from forklore.model.plan import HEADER, EditFile, LineEdit, Put
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk
@@ -78,6 +79,11 @@ def header(root: Path, name: str = "Fork") -> Json:
     return metadata
 
 
+AS_RECORDED = {"state": "as_recorded", "changed": []}
+EDITED = {"state": "edited", "changed": []}
+UNKNOWN = {"state": "unknown", "changed": []}
+
+
 class TestVerifying:
     @pytest.mark.req(110, 112, 113, 114, 119)
     def test_a_fresh_fork_and_its_parent_are_in_order(self, tmp_path: Path) -> None:
@@ -86,8 +92,9 @@ class TestVerifying:
         fork, main = opened.verify(FORK), opened.verify(MAIN)
 
         assert (fork.kind, fork.ok, fork.findings) == ("checkpoint", True, ())
-        assert fork.facts == {"messages": "0 to 5 as they were at the fork", "lorebook": "as cloned"}
+        assert fork.facts == {"messages": AS_RECORDED, "lorebooks": {"Lore__CP_Fork": AS_RECORDED}}
         assert (main.kind, main.ok, main.findings) == ("main", True, ())
+        assert main.facts == {"messages": UNKNOWN, "lorebooks": {"Lore": UNKNOWN}}
 
     @pytest.mark.req(133)
     def test_going_on_is_no_finding(self, tmp_path: Path) -> None:
@@ -106,8 +113,7 @@ class TestVerifying:
         verified = opened.verify(FORK)
 
         assert verified.findings == ()
-        assert verified.facts["messages"] == "0 to 5 as they were at the fork"
-        assert verified.facts["lorebook"] == "has gone on since the fork"
+        assert verified.facts == {"messages": AS_RECORDED, "lorebooks": {"Lore__CP_Fork": EDITED}}
 
     def test_edited_messages_are_a_fact_and_no_error(self, tmp_path: Path) -> None:
         opened = workspace(tmp_path)
@@ -117,7 +123,41 @@ class TestVerifying:
         verified = opened.verify(FORK)
 
         assert verified.ok
-        assert verified.facts["messages"] == "0 to 5 were edited since the fork"
+        assert verified.facts["messages"] == EDITED
+
+    def test_deleted_messages_are_edited_ones(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        path = chat_file(tmp_path, "Fork")
+        path.write_bytes(b"\n".join(path.read_bytes().split(b"\n")[:4]))
+
+        assert opened.verify(FORK).facts["messages"] == EDITED
+
+    def test_whether_more_than_a_link_has_changed_is_unknown(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        opened.checkpoint(FORK, name="Child")
+
+        assert opened.verify(FORK).facts["messages"] == UNKNOWN
+
+    def test_of_another_lorebook_nothing_was_recorded(self, tmp_path: Path) -> None:
+        opened = workspace(tmp_path)
+        book_file(tmp_path, "Other").write_bytes(book_file(tmp_path, "Lore__CP_Fork").read_bytes())
+        change_header(chat_file(tmp_path, "Fork"), lambda m: m.update(world_info="Other"))
+
+        assert opened.verify(FORK).facts["lorebooks"] == {"Other": UNKNOWN}
+
+    def test_hidden_history_is_a_note_and_no_finding(self, tmp_path: Path) -> None:
+        messages = [stories.message(f"Turn {number}.", is_system=True) for number in range(4)]
+        opened = forklore.open(write_workspace(tmp_path, stories.solo_files("Tale", {}, messages, books={})))
+
+        report, made = opened.check(MAIN), opened.checkpoint(MAIN, name="Fork")
+        verified = opened.verify(FORK)
+
+        found = [[(each.code, each.severity) for each in notes] for notes in (report.notes, made.notes, verified.notes)]
+        assert found == [[("HISTORY_HIDDEN", Severity.NOTE)]] * 3
+        assert (report.warnings, made.warnings, verified.findings, verified.ok) == ((), (), (), True)
+        assert [each.params.get("case") for each in (*report.notes, *made.notes)] == ["fork", "made"]
+        assert "--show-last-scene" in report.notes[0].action
+        assert "--show-last-scene" not in made.notes[0].action
 
     @pytest.mark.parametrize("line", [b'{"mes": "half', b"[1]", b'{"a":1} {"b":2}', b'{"mes":"x\ty"}'])
     def test_every_line_is_read(self, line: bytes, tmp_path: Path) -> None:
@@ -129,7 +169,8 @@ class TestVerifying:
         verified = opened.verify(FORK)
 
         assert not verified.ok
-        assert [f.details for f in verified.findings if f.code == "CHAT_DAMAGED"] == ["Not readable: line 4."]
+        reason = {"code": "lines_unreadable", "params": {"lines": [4], "more": 0}}
+        assert [f.params for f in verified.findings if f.code == "CHAT_DAMAGED"] == [{"reason": reason}]
 
     @pytest.mark.req(107, 108, 111)
     def test_a_fork_made_by_sillytavern_is_a_legacy_fork(self, tmp_path: Path) -> None:
@@ -230,10 +271,18 @@ class TestAMissingBook:
         book_file(tmp_path, "Lore__CP_Fork").unlink()
         before = read_workspace(tmp_path)
 
-        with pytest.raises(BadRequest, match="there are: from-snapshot, from-parent, empty, detach"):
+        with pytest.raises(BadRequest) as refused:
             opened.repair(FORK, "LOREBOOK_MISSING", repair="from-trash")
-        with pytest.raises(BadRequest, match="it has: LOREBOOK_MISSING"):
+        assert refused.value.params == {
+            "case": "no_repair",
+            "repair": "from-trash",
+            "finding": "LOREBOOK_MISSING",
+            "repairs": ["from-snapshot", "from-parent", "empty", "detach"],
+        }
+        with pytest.raises(BadRequest) as refused:
             opened.repair(FORK, "QUEUE_STALE")
+        params = {"chat": FORK, "finding": "QUEUE_STALE", "codes": ["LOREBOOK_MISSING"]}
+        assert refused.value.params == {"case": "no_finding", **params}
 
         assert read_workspace(tmp_path) == before
 
@@ -302,8 +351,9 @@ class TestAMissingBook:
         assert "follow-rename" not in opened.verify(FORK).findings[0].repairs
         assert "old name back" in opened.verify(FORK).findings[0].details
         for wrong in ("Lore", "Nobody's"):  # the parent uses one, the other is not there
-            with pytest.raises(BadRequest, match="'follow-rename' is no repair"):
+            with pytest.raises(BadRequest) as refused:
                 opened.repair(FORK, "LOREBOOK_MISSING", repair="follow-rename", book=wrong)
+            assert (refused.value.params["case"], refused.value.params["repair"]) == ("no_repair", "follow-rename")
         assert read_workspace(tmp_path) == before
 
         assert opened.repair(FORK, "LOREBOOK_MISSING", book="My lore").offered[0].name == "follow-rename"
@@ -360,8 +410,9 @@ class TestInsideTheBook:
 
         assert stale.repairs == ()
         assert "the other chat" in stale.action
-        with pytest.raises(BadRequest, match="there are: none"):
+        with pytest.raises(BadRequest) as refused:
             opened.repair("Mira/Other", "QUEUE_STALE", repair="cancel-operations")
+        assert (refused.value.params["case"], refused.value.params["repairs"]) == ("no_repair", [])
         assert [each.status for each in opened.queue(MAIN).operations] == ["pending"]
 
     def test_registry_lines_are_rebuilt_from_the_entries(self, tmp_path: Path) -> None:
@@ -577,6 +628,7 @@ class TestNothingIsGuessed:
         (offer,) = (o for o in opened.repair(FORK, "LOREBOOK_MISSING").offered if o.name == "from-parent")
         opened.repair(FORK, "LOREBOOK_MISSING", repair="from-parent")
 
+        assert offer.to_json()["source"] == "present"
         assert "may know the future" in offer.does
         assert header(tmp_path)["auto_recap_checkpoint_state"]["lorebook_source"] == "present"
 
@@ -682,7 +734,9 @@ class TestHalfMade:
             FORK, "LOREBOOK_MISSING", repair="follow-rename"
         )
 
-        assert made.to_json()["pending"] == ["repair: [Errno 5] Input/output error"]
+        pending = {"code": "not_written", "params": {"what": "repair", "reason": "Input/output error"}}
+        assert made.to_json()["pending_facts"] == [pending]
+        assert made.to_json()["pending"] == ["The repair could not be written: Input/output error"]
         assert "LOREBOOK_MISSING" not in {each.code for each in forklore.open(tmp_path).verify(FORK).findings}
 
     def test_a_repair_that_would_change_nothing_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

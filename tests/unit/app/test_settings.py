@@ -12,6 +12,7 @@ from forklore.app.forklore import Forklore
 from forklore.checks.requirements import REQUIREMENTS
 from forklore.checks.settings import SettingsInvalid
 from forklore.errors import BadRequest
+from forklore.model.fact import Fact, fact
 from forklore.planning.undo import UndoRefused
 from forklore.testing.sillytavern import HastyDisk
 from forklore.testing.stories import chat_bytes, conversation, lorebook_bytes, write_workspace
@@ -89,23 +90,24 @@ def test_what_is_not_given_stays_and_none_is_the_usual_again(root: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "template, says",
+    "template, reason",
     [
-        ("{parent} - {date}", "'{date}'"),
-        ("{parent} - {N}", "'{N}'"),
-        ("{}", "'{}'"),
-        ("Saves/{n}", "'/'"),
-        ("{parent}\\{n}", r"'\\\\'"),
-        ("{parent}: {n}", "':'"),
+        ("{parent} - {date}", fact("placeholder_unknown", placeholder="{date}")),
+        ("{parent} - {N}", fact("placeholder_unknown", placeholder="{N}")),
+        ("{}", fact("placeholder_unknown", placeholder="{}")),
+        ("Saves/{n}", fact("character_forbidden", character="/")),
+        ("{parent}\\{n}", fact("character_forbidden", character="\\")),
+        ("{parent}: {n}", fact("character_forbidden", character=":")),
     ],
 )
 @pytest.mark.parametrize("kind", ["checkpoint", "branch"])
 def test_a_name_template_that_cannot_be_filled_in_or_be_a_file_is_refused(
-    kind: str, template: str, says: str, root: Path
+    kind: str, template: str, reason: Fact, root: Path
 ) -> None:
-    with pytest.raises(BadRequest, match=says) as refused:
+    with pytest.raises(BadRequest) as refused:
         open_at(root).change_settings(names={kind: template})
 
+    assert refused.value.params == {"case": "name_template", "reason": reason}
     assert "{parent}" in refused.value.action
     assert not (root / ".forklore/settings.json").exists()
 
@@ -238,6 +240,24 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_written(root: Path, chang
         open_at(root).change_settings(**change)
 
     assert not (root / ".forklore").exists()
+
+
+@pytest.mark.parametrize("code", ["QUEUE_NOT_EMPTY", "QUEUE_UNREADABLE", "CHAT_DAMAGED"])
+def test_what_protects_data_is_not_lowered_but_may_be_tidied_up(root: Path, code: str) -> None:
+    (root / ".forklore").mkdir()
+    (root / ".forklore/settings.json").write_text(json.dumps({"requirements": {code: "ignore"}}))
+    workspace = open_at(root)
+
+    with pytest.raises(BadRequest) as refused:
+        workspace.change_settings(requirements={code: "warn"})
+    workspace.change_settings(policy="strict")
+    assert [each.finding.code for each in workspace.doctor().findings] == ["SETTING_IGNORED"]
+    workspace.change_settings(requirements={code: None})
+
+    reason = {"code": "SETTINGS_INVALID", "params": {"case": "fixed", "requirement": code}}
+    assert refused.value.params == {"case": "settings", "reason": reason}
+    assert refused.value.message == f"{code} always blocks: it protects your data."
+    assert workspace.doctor().findings == ()
 
 
 def test_a_file_that_became_nonsense_is_told_as_such(root: Path) -> None:

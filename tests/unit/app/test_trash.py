@@ -7,8 +7,7 @@ import pytest
 import forklore
 from forklore.app.forklore import Forklore
 from forklore.app.trash import ItemNotFound
-from forklore.disk.transaction.publishing import NameTaken
-from forklore.errors import BadRequest
+from forklore.errors import BadRequest, NameTaken
 from forklore.planning.undo import TrashAltered, UndoRefused
 from forklore.testing import stories
 from forklore.testing.sillytavern import HastyDisk, OpenChat
@@ -135,8 +134,9 @@ def test_what_an_interrupted_operation_left_is_listed_and_can_only_be_deleted(wo
     (item,) = workspace.trash().items
 
     assert (item.item, item.path, item.operation) == ("1-unreadable/journal.json", None, None)
-    with pytest.raises(ItemNotFound, match="came from is not known"):
+    with pytest.raises(ItemNotFound) as refused:
         workspace.restore("journal")
+    assert refused.value.params == {"case": "origin", "item": item.item, "folder": ".forklore/trash"}
     workspace.empty_trash(0)
     assert not left.parent.exists()
 

@@ -251,9 +251,11 @@ class TestRefusals:
             changed = workspace.checkpoint(made.chat, name="Child").operation
             last = workspace.branch(made.chat).operation
 
-        with pytest.raises(UndoRefused, match=f"'Fork.jsonl' was changed since, with the .* {last}") as refused:
+        with pytest.raises(UndoRefused) as refused:
             workspace.undo(made.operation)
 
+        kind = "checkpoint" if later == "repair" else "branch"
+        assert refused.value.params == {"case": "changed", "file": "Fork.jsonl", "kind": kind, "operation": last}
         assert f"forklore undo {last}" in refused.value.action
         workspace.undo(last)
         with pytest.raises(UndoRefused, match=str(changed)):
@@ -316,8 +318,10 @@ class TestRefusals:
         made = workspace.checkpoint("Mira/Tale")
         workspace.undo(made.operation)
 
-        with pytest.raises(UndoRefused, match="undone already"):
+        with pytest.raises(UndoRefused) as refused:
             workspace.undo(made.operation)
+
+        assert refused.value.params == {"case": "undone", "operation": made.operation}
 
 
 class TestRedo:

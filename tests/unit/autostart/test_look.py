@@ -70,7 +70,8 @@ def test_each_trouble_is_told_by_itself(seen: Seen, code: str) -> None:
 def test_a_service_that_does_not_run_shows_the_end_of_its_log() -> None:
     (found,) = troubles(KEPT, replace(WELL, running=None, told=("a", "b\x1b[2J")))
 
-    assert found.lines == ("a", "b\\x1b[2J")
+    assert found.params == {"log": ["a", "b\x1b[2J"]}
+    assert found.details == "a\nb\\x1b[2J"
     assert found.severity is Severity.ERROR
 
 

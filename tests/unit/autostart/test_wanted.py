@@ -90,7 +90,18 @@ def test_this_machine_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_what_a_program_says_is_told_on_one_line() -> None:
     ran = Commands().run(sys.executable, "-c", "import sys; print('a\\nb'); sys.exit('c')")
 
-    assert ran == (1, "a b c")
-    with pytest.raises(SystemRefused, match=" failed: a"):
+    assert ran == (1, "a b c", None)
+    with pytest.raises(SystemRefused) as refused:
         Commands().must(sys.executable, "-c", "raise SystemExit('a')")
+    assert refused.value.params == {"command": f"{sys.executable} -c", "reason": "a"}
     assert Commands().run("no such program").code == 127
+
+
+def test_a_program_that_says_nothing_failed_for_a_reason_all_the_same() -> None:
+    for command, reason in (
+        (("no such program",), "The program no such program was not found."),
+        ((sys.executable, "-c", "raise SystemExit(3)"), "It ended with exit code 3."),
+    ):
+        with pytest.raises(SystemRefused) as refused:
+            Commands().must(*command)
+        assert refused.value.message.endswith(f" failed. {reason}")

@@ -5,7 +5,9 @@ import pytest
 
 from forklore.channels.queue import QueueUnreadable, cancelled, emptied, read_queue
 from forklore.formats.lorebook_json import Lorebook, parse_lorebook
+from forklore.model.fact import fact
 from forklore.testing.stories import Json, entry, lorebook_bytes, operation, pretty, queue, queue_content
+from forklore.texts import words
 
 
 def book(*operations: Json) -> Lorebook:
@@ -60,8 +62,9 @@ class TestReading:
     def test_two_queues_are_unreadable(self) -> None:
         two = parse_lorebook("Book", lorebook_bytes([queue(uid=1), queue(uid=2)]))
 
-        with pytest.raises(QueueUnreadable, match="2 operation queues"):
+        with pytest.raises(QueueUnreadable, match="2 operation queues") as refused:
             read_queue(two)
+        assert refused.value.fact == fact("several_queues", count=2)
 
     def test_a_double_queue_under_one_key_is_one(self) -> None:
         one = parse_lorebook("Book", pretty({"entries": {"5": queue(uid=5)}}))
@@ -90,7 +93,7 @@ class TestTargets:
         (found,) = read_queue(book(operation(kind="merge_lorebook_entry", **members)))
 
         assert found.target == target
-        assert str(found) == (f"merge_lorebook_entry ({target})" if target else "merge_lorebook_entry")
+        assert words(found.to_fact()) == (f"merge_lorebook_entry ({target})" if target else "merge_lorebook_entry")
 
     def test_an_operation_is_shown_as_the_contract_says(self) -> None:
         (found,) = read_queue(book(operation(3, params={"index": 4})))
@@ -100,6 +103,8 @@ class TestTargets:
             "type": "lorebook_entry_lookup",
             "status": "pending",
             "target": "message 4",
+            "entity": None,
+            "message": 4,
         }
 
 

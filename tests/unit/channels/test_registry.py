@@ -5,6 +5,7 @@ from hypothesis import example, given, strategies
 
 from forklore.channels.registry import RegistryLine, broken_lines, registry_lines
 from forklore.formats.lorebook_json import EntryOutline, Outline, parse_lorebook
+from forklore.model.fact import fact
 from forklore.testing.cuts import cut, metadata_after, parent
 from forklore.testing.stories import (
     Json,
@@ -17,6 +18,7 @@ from forklore.testing.stories import (
     scene,
     snapshot,
 )
+from forklore.texts import words
 
 
 def outline(*entries: Json) -> Outline:
@@ -84,9 +86,14 @@ class TestBroken:
         found = list(broken_lines(outline(registry(0, "item", lines), again, entry(3, "item-Lamp"), entry(5, "x"))))
 
         assert found == [
-            "The item registry lists UID 4 as 'item-Gone', but the book has no such entry.",
-            "The item registry lists UID 5 as 'item-Other', but that entry is 'x'.",
-            "The lore registry lists UID 3 as 'item-Lamp' a second time.",
+            fact("registry_line", case="missing", registry="item", uid=4, name="item-Gone"),
+            fact("registry_line", case="other", entry="x", registry="item", uid=5, name="item-Other"),
+            fact("registry_line", case="twice", registry="lore", uid=3, name="item-Lamp"),
+        ]
+        assert [words(each) for each in found] == [
+            "The item registry lists UID 4 as “item-Gone”, but the book has no such entry.",
+            "The item registry lists UID 5 as “item-Other”, but that entry is “x”.",
+            "The lore registry lists UID 3 (“item-Lamp”) twice.",
         ]
 
     def test_a_bar_ends_a_name_so_no_line_names_an_entry_that_has_one(self) -> None:
@@ -94,7 +101,7 @@ class TestBroken:
 
         found = list(broken_lines(outline(registry(0, "item", lines), entry(3, "Y | synopsis: s"))))
 
-        assert found == ["The item registry lists UID 3 as 'Y', but that entry is 'Y | synopsis: s'."]
+        assert found == [fact("registry_line", case="other", entry="Y | synopsis: s", registry="item", uid=3, name="Y")]
 
 
 def cache(**members: Any) -> Json:

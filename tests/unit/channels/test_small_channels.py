@@ -53,7 +53,8 @@ class TestCombinedRecap:
     def test_the_warning_says_how_far_it_reaches(self) -> None:
         (finding,) = cut(parent(combined(4), conversation(9)), "combined_recap", 2).findings
 
-        assert finding.details == "It covers 4 messages, the fork has 3."
+        assert finding.code == "COMBINED_RECAP_LEFT_OUT"
+        assert finding.params == {"covered": 4, "messages": 3}
 
     def test_one_of_another_shape_is_left_out_in_the_past(self) -> None:
         origin = parent({"auto_recap": {"combined_recap": "later"}}, conversation(9))

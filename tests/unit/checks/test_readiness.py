@@ -11,6 +11,7 @@ from forklore.checks.requirements import REQUIREMENTS, Effect, Policy
 from forklore.formats.chat_jsonl import Chat
 from forklore.formats.lorebook_json import parse_lorebook
 from forklore.gathered.timeline import TimelineState
+from forklore.model.fact import fact
 from forklore.testing import stories
 from forklore.testing.cuts import timeline
 from forklore.testing.stories import chat_bytes, conversation, lorebook_bytes, operation, queue, recap_version
@@ -105,6 +106,6 @@ def test_rows_that_hold_everywhere_ask_nothing_of_a_message() -> None:
 
 
 def test_a_chat_that_cannot_be_read_is_damaged_everywhere() -> None:
-    ready = Readiness(replace(story(), damage="No header."), STRICT)
+    ready = Readiness(replace(story(), damage=fact("header_missing")), STRICT)
 
     assert {ready.codes_at(number) for number in range(9)} == {("CHAT_DAMAGED",)}

@@ -1,4 +1,4 @@
-"""Who names a lorebook, in sentences."""
+"""Who names a lorebook."""
 
 from pathlib import Path
 
@@ -8,8 +8,10 @@ from forklore.checks.references import References, references
 from forklore.disk.naming import gather_naming
 from forklore.disk.scan import scan_chats
 from forklore.disk.workspace import Workspace
+from forklore.model.fact import fact
 from forklore.testing import stories
 from forklore.testing.stories import write_workspace
+from forklore.texts import words
 from tests.needed import posix_only
 
 
@@ -42,15 +44,24 @@ def test_every_place_is_told_and_only_that_book(tmp_path: Path) -> None:
     found = in_workspace(write_workspace(tmp_path, files))
 
     assert found.of("A.b") == (
-        "The chat 'Mira/Tale' names it.",
-        "The chat 'Mira/Timed' has timed effects of it, or names it among others.",
-        "The chat 'group:17/Party' names it.",
-        "The character 'Mira' has it as its lorebook.",
-        "It is active globally.",
-        "The character 'Bob' has it as an additional lorebook.",
-        "A persona has it as its lorebook.",
+        fact("named", case="chat", chat="Mira/Tale"),
+        fact("named", case="effects", chat="Mira/Timed"),
+        fact("named", case="chat", chat="group:17/Party"),
+        fact("named", case="character", character="Mira"),
+        fact("named", case="everywhere"),
+        fact("named", case="additional", character="Bob"),
+        fact("named", case="persona"),
     )
-    assert found.of("Other") == ("The chat 'Mira/Timed' names it.",)
+    assert [words(each) for each in found.of("A.b")] == [
+        "The chat “Mira/Tale” uses it.",
+        "The chat “Mira/Timed” has timed effects of it, or names it among others.",
+        "The chat “group:17/Party” uses it.",
+        "The character “Mira” has it as its lorebook.",
+        "It is active in all chats.",
+        "The character “Bob” has it as an additional lorebook.",
+        "A persona has it as its lorebook.",
+    ]
+    assert found.of("Other") == (fact("named", case="chat", chat="Mira/Timed"),)
     assert found.of("Nobody's") == found.unreadable == ()
 
 
@@ -67,7 +78,7 @@ def test_names_that_are_one_file_are_one_book(tmp_path: Path) -> None:
     files = stories.solo_files("Tale", {"world_info": "A/B: Lore"}, [])
     found = in_workspace(write_workspace(tmp_path, files))
 
-    assert found.of("ab lore") == ("The chat 'Mira/Tale' names it.",)
+    assert found.of("ab lore") == (fact("named", case="chat", chat="Mira/Tale"),)
 
 
 def test_it_is_the_same_from_the_memory_of_the_last_time(tmp_path: Path) -> None:
@@ -86,4 +97,4 @@ def test_a_chat_that_cannot_be_looked_at_may_name_any_book(tmp_path: Path) -> No
     (root / "chats" / "Mira" / "Loop.jsonl").symlink_to("Loop.jsonl")
     (root / "chats" / "Mira" / "Gone.jsonl").symlink_to("nowhere")
 
-    assert in_workspace(root).unreadable == ("The chat 'Mira/Loop' cannot be read.",)
+    assert in_workspace(root).unreadable == (fact("unreadable", case="chat", chat="Mira/Loop"),)

@@ -80,25 +80,29 @@ class TestLines:
         assert Chat.from_bytes(b"").last is None
 
     @pytest.mark.parametrize(
-        "header, reason",
+        "header, code",
         [
-            (b"", "is empty"),
-            (b"{", "not readable JSON"),
-            (b"[1]", "not readable JSON"),
-            (b'{"mes":"Hello"}', "no chat_metadata"),
-            (b'{"chat_metadata":[]}', "no chat_metadata"),
+            (b"", "chat_empty"),
+            (b"{", "header_not_json"),
+            (b"[1]", "header_not_json"),
+            (b'{"mes":"Hello"}', "header_missing"),
+            (b'{"chat_metadata":[]}', "header_missing"),
         ],
     )
-    def test_a_first_line_that_is_no_header_is_damage(self, header: bytes, reason: str) -> None:
-        with pytest.raises(ChatDamaged, match=reason):
+    def test_a_first_line_that_is_no_header_is_damage(self, header: bytes, code: str) -> None:
+        with pytest.raises(ChatDamaged) as damaged:
             _ = Chat.from_bytes(header).metadata
+
+        assert damaged.value.fact["code"] == code
 
     @pytest.mark.parametrize("broken", [b'{"mes":"', b"[]", b'{"mes":NaN}'])
     def test_a_broken_message_is_damage_that_says_where(self, broken: bytes) -> None:
         story = chat(line(message("Fine.")), broken)
 
-        with pytest.raises(ChatDamaged, match="Message 1 is not readable"):
+        with pytest.raises(ChatDamaged, match="Message 1 is not valid JSON") as damaged:
             story.message(1)
+        assert damaged.value.fact["code"] == "message_not_json"
+        assert damaged.value.fact["params"]["message"] == 1
 
 
 class TestSearching:

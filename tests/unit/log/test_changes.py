@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from forklore.errors import PathOutside
-from forklore.log.changes import Unreadable, change_of, journalled_change_of, notes_of
+from forklore.errors import PathOutside, ReadOnly
+from forklore.log.changes import Unreadable, change_of, journalled_change_of, not_written, notes_of
 from forklore.log.operations import Operation
+from forklore.model.fact import fact
+from forklore.texts import words
 
 ID = "20260506-070809-000001-beef"
 DIGEST = "0123456789abcdef" * 4
@@ -56,6 +58,50 @@ def test_a_change_that_we_wrote_is_read_as_it_was_written(change: dict[str, Any]
 
 def test_an_operation_that_we_wrote_is_read_as_it_was_written() -> None:
     assert Operation.from_json(copy.deepcopy(OPERATION)).to_json() == OPERATION
+
+
+@pytest.mark.parametrize(
+    "pending, told",
+    [
+        (not_written("link", "No space left"), "The link in the parent chat could not be written: No space left"),
+        (not_written("group entry", None), "The entry in the group could not be written"),
+        (
+            not_written("link", ReadOnly("folder", folder="data", reason="No").fact),
+            "The link in the parent chat could not be written: The folder “data” cannot be written (No).",
+        ),
+        (not_written("of a stranger", "\n"), "A change could not be written: \\n"),
+    ],
+)
+def test_what_is_pending_is_read_as_it_was_written(pending: dict[str, Any], told: str) -> None:
+    operation = Operation.from_json({**OPERATION, "pending": [pending]})
+
+    assert operation.pending == (pending,)
+    assert operation.to_json()["pending"] == [pending]
+    assert words(pending) == told
+
+
+def test_what_was_pending_as_a_sentence_is_understood() -> None:
+    operation = Operation.from_json({**OPERATION, "pending": ["link: No space left", "group entry: It is gone."]})
+
+    assert operation.pending == (not_written("link", "No space left"), not_written("group entry", "It is gone."))
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        7,
+        {"code": "of_a_newer_forklore", "params": {}},
+        {"code": "OF_A_STRANGER", "params": {}},
+        {"code": "registry_line", "params": []},
+        {"code": "lines_unreadable", "params": {"lines": 5, "more": {}}},
+        {"code": 7, "params": {}},
+        {"code": "stored"},
+    ],
+)
+def test_a_reason_that_nobody_can_word_is_left_out(reason: Any) -> None:
+    operation = Operation.from_json({**OPERATION, "pending": [fact("not_written", what="link", reason=reason)]})
+
+    assert operation.pending == (not_written("link", None),)
 
 
 ALTERED: tuple[tuple[dict[str, Any], str, Any], ...] = (

@@ -1,12 +1,13 @@
 import pytest
 
-from forklore.errors import BadRequest
+from forklore.errors import NameTaken
 from forklore.model.finding import Finding, Report, ReportState, Severity
+from forklore.texts import text
 
 
 @pytest.mark.req(29, 30)
 def test_a_report_has_the_shape_of_the_contract() -> None:
-    warning = Finding("NO_SCENE_BREAK", Severity.WARNING, "Message is not a scene break", "Mark it", "Use the button")
+    warning = Finding("NO_SCENE_BREAK", Severity.WARNING, {"at": 4})
     state = ReportState(queue_empty=True, has_scene_recap=True, message_index=4)
 
     report = Report("Mira/Tale", 4, warnings=(warning,), state=state)
@@ -20,13 +21,15 @@ def test_a_report_has_the_shape_of_the_contract() -> None:
         "warnings": [
             {
                 "code": "NO_SCENE_BREAK",
+                "params": {"at": 4},
                 "severity": "warning",
-                "message": "Message is not a scene break",
-                "action": "Mark it",
-                "details": "Use the button",
+                "message": text("finding.NO_SCENE_BREAK.message", {"at": 4}),
+                "action": text("finding.NO_SCENE_BREAK.action", {"at": 4}),
+                "details": warning.details,
                 "repairs": [],
             }
         ],
+        "notes": [],
         "state": {
             "queueEmpty": True,
             "hasSceneBreak": False,
@@ -39,20 +42,21 @@ def test_a_report_has_the_shape_of_the_contract() -> None:
 
 @pytest.mark.req(29)
 def test_a_report_with_an_error_is_not_valid() -> None:
-    assert not Report("Mira/Tale", 4, errors=(Finding("X", Severity.ERROR, "x"),)).valid
+    assert not Report("Mira/Tale", 4, errors=(Finding("X", Severity.ERROR, {"name": "x"}),)).valid
 
 
 def test_an_error_has_the_shape_of_the_contract() -> None:
-    finding = Finding("X", Severity.ERROR, "x")
+    finding = Finding("X", Severity.ERROR, {"name": "x"})
 
-    error = BadRequest("No.", action="Do.", findings=[finding]).to_json()
+    error = NameTaken(name="Tale", findings=[finding]).to_json()
 
     assert error == {
         "error": {
-            "code": "BAD_REQUEST",
-            "kind": "invalid",
-            "message": "No.",
-            "action": "Do.",
+            "code": "NAME_TAKEN",
+            "params": {"name": "Tale"},
+            "kind": "conflict",
+            "message": "“Tale” already exists.",
+            "action": "Choose another name. Nothing was changed.",
             "findings": [finding.to_json()],
         }
     }

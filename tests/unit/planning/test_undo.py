@@ -57,8 +57,9 @@ class TestPlan:
         assert [change.path for change in made.changes] == ["chats/M/F.jsonl"]
 
     def test_nothing_left_is_nothing_to_undo(self) -> None:
-        with pytest.raises(UndoRefused, match="nothing left"):
+        with pytest.raises(UndoRefused, match="nothing left") as refused:
             plan(CREATED, {"worlds/B.json", "chats/M/F.jsonl", "chats/M/P.jsonl"})
+        assert refused.value.params == {"case": "nothing_left"}
 
 
 def chat(*messages: Any) -> Chat:

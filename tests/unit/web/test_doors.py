@@ -103,7 +103,7 @@ def opened(holder: Holder | None) -> Path | None:
 
 def refused(verdict: Visitor | Refusal) -> str:
     assert isinstance(verdict, Refusal)
-    return verdict.code
+    return verdict.error.code
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,10 @@ def test_a_page_of_the_same_name_learns_that_the_service_does_not_know_it(access
     for origin, told in (("http://tower.lan:8000", "http://tower.lan:8000"), ("http://evil.example:8000", None)):
         verdict = asked(access, "/api/health", host="tower.lan:7788", origin=origin)
         assert isinstance(verdict, Refusal)
-        assert (verdict.code, verdict.cors_origin) == ("FOREIGN_HOST", told)
-        assert "'tower.lan'" in verdict.detail
-        assert "--name" in verdict.action
+        assert (verdict.error.code, verdict.cors_origin) == ("FOREIGN_HOST", told)
+        assert verdict.error.params == {"host": "tower.lan"}
+        assert "“tower.lan”" in verdict.error.message
+        assert "--name" in verdict.error.action
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:7788", "localhost:7788", "LOCALHOST:7788", "[::1]:7788"])
@@ -159,7 +160,7 @@ def test_without_a_key_nothing_of_a_story_is_asked(access: Access, path: str, me
 def test_what_is_no_web_page_of_this_machine_may_not_try_to_pair(access: Access, origin: str) -> None:
     for verdict in (asked(access, "/api/pair", "POST", origin=origin), preflight(access, origin)):
         assert isinstance(verdict, Refusal)
-        assert (verdict.code, verdict.cors_origin) == ("FOREIGN_ORIGIN", None)
+        assert (verdict.error.code, verdict.cors_origin) == ("FOREIGN_ORIGIN", None)
 
 
 @pytest.mark.parametrize(
@@ -364,7 +365,7 @@ class TestPairing:
         self, root: Path, state: State, code: str, clock: Clock
     ) -> None:
         access = Access([root], state, password="correct horse", open_to_network=True, now=clock)
-        with pytest.raises(NotPaired, match="only its password"):
+        with pytest.raises(NotPaired, match="only be paired with the password"):
             access.pair(code=code, password=None, origin=TAVERN, client="me")
         assert access.pair(code=None, password="correct horse", origin=TAVERN, client="me")[1] == root
 
@@ -497,7 +498,7 @@ def test_too_many_requests_are_refused_and_forgiven() -> None:
 def test_who_asks_without_end_is_refused(access: Access) -> None:
     doors = Doors(nowhere, HOUSE, access)
     verdicts = [doors.judge("GET", "/api/health", {"host": HOST}, "flood") for _ in range(2_000)]
-    codes = {verdict.code for verdict in verdicts if isinstance(verdict, Refusal)}
+    codes = {verdict.error.code for verdict in verdicts if isinstance(verdict, Refusal)}
     assert codes == {"TOO_MANY_REQUESTS"}
     assert isinstance(doors.judge("GET", "/api/health", {"host": HOST}, "somebody else"), Visitor)
 

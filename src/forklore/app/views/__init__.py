@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from forklore.app.context import Context
+from forklore.app.context import ChatMeant, Context
 from forklore.app.views.groups import GroupsShown, show_groups
 from forklore.app.views.layout import LayoutShown, show_layout
 from forklore.app.views.messages import MessagesShown, show_messages
@@ -29,22 +29,22 @@ class Views:
         """Return what the groups are called."""
         return show_groups(self._context)
 
-    def layout(self, chat: str) -> LayoutShown:
+    def layout(self, chat: ChatMeant) -> LayoutShown:
         """Return the drawing of the story that *chat* belongs to."""
-        return show_layout(self._context.workspace.resolve(chat), self._context)
+        return show_layout(self._context.resolve(chat), self._context)
 
-    def messages(self, chat: str, start: int = 0, count: int = 50) -> MessagesShown:
+    def messages(self, chat: ChatMeant, start: int = 0, count: int = 50) -> MessagesShown:
         """Return *count* messages from *start* on, each with whether a fork may be made there."""
-        return show_messages(self._context.workspace.resolve(chat), self._context, start=start, count=count)
+        return show_messages(self._context.resolve(chat), self._context, start=start, count=count)
 
-    def recap(self, chat: str, at: int) -> RecapShown:
+    def recap(self, chat: ChatMeant, at: int) -> RecapShown:
         """Return what the recaps say at a message."""
-        return show_recap(self._context.workspace.resolve(chat), self._context, at=at)
+        return show_recap(self._context.resolve(chat), self._context, at=at)
 
     def preview(
         self,
         kind: str,
-        chat: str,
+        chat: ChatMeant,
         *,
         at: int | None = None,
         name: str | None = None,
@@ -52,14 +52,14 @@ class Views:
         show_last_scene: bool = False,
     ) -> Preview:
         """Return what a fork would come to; raises ``ForkBlocked`` when it would be refused."""
-        address = self._context.workspace.resolve(chat)
+        address = self._context.resolve(chat)
         return show_preview(
             kind, address, self._context, at=at, name=name, swipe=swipe, show_last_scene=show_last_scene
         )
 
-    def where(self, chat: str, at: Sequence[int]) -> Where:
+    def where(self, chat: ChatMeant, at: Sequence[int]) -> Where:
         """Return whether a fork may be made at each of some messages."""
-        return show_where(self._context.workspace.resolve(chat), self._context, at=at)
+        return show_where(self._context.resolve(chat), self._context, at=at)
 
 
 __all__ = ["GroupsShown", "LayoutShown", "MessagesShown", "Overview", "Preview", "RecapShown", "Views", "Where"]

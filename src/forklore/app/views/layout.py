@@ -64,7 +64,7 @@ def show_layout(address: ChatAddress, context: Context) -> LayoutShown:
     index = context.index(with_log=False)
     story = index.story(address)
     if story is None:
-        raise ChatUnreadable(f"{str(address)!r} cannot be read.")
+        raise ChatUnreadable("unplaced", chat=str(address))
     layout = lay_out(story)
     return LayoutShown(layout, tuple(_shown(lane, index) for lane in layout.lanes))
 

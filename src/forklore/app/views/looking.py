@@ -25,6 +25,7 @@ from forklore.formats.chat_jsonl import LineIndex
 from forklore.formats.lorebook_json import Lorebook, LorebookUnreadable
 from forklore.gathered.timeline import UNREADABLE
 from forklore.model.address import ChatAddress
+from forklore.model.fact import fact
 
 T = TypeVar("T")
 
@@ -109,8 +110,11 @@ def _with_outline(timeline: OpenTimeline) -> OpenTimeline:
         return timeline
     try:
         content = _BOOKS.of(file, lambda: _without_text(book_in(file, book.name)))
-    except (LorebookUnreadable, OSError) as error:
-        return replace(timeline, lorebook=replace(book, fault=UNREADABLE, details=str(error)))
+    except LorebookUnreadable as error:
+        return replace(timeline, lorebook=replace(book, fault=UNREADABLE, reason=error.fact))
+    except OSError as error:
+        reason = fact("not_readable", reason=error.strerror or str(error))
+        return replace(timeline, lorebook=replace(book, fault=UNREADABLE, reason=reason))
     return replace(timeline, lorebook=replace(book, content=content))
 
 

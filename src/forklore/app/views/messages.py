@@ -85,11 +85,11 @@ class MessagesShown:
 def show_messages(address: ChatAddress, context: Context, *, start: int, count: int) -> MessagesShown:
     """Return *count* messages from *start* on; only their lines are parsed."""
     if not 1 <= count <= MOST:
-        raise BadRequest(f"{count} messages cannot be shown at once; it may be 1 to {MOST}.")
+        raise BadRequest("messages_at_once", count=count, most=MOST)
     with looking(address, context) as timeline:
         total = timeline.chat.message_count
         if not 0 <= start <= total:
-            raise BadRequest(f"There is no message {start}: the chat has {total}.")
+            raise BadRequest("no_message", at=start, count=total)
         window = _Window(timeline, context)
         # Backwards: what one message asks of all before it answers for the earlier ones too.
         shown = [window.message(number) for number in reversed(range(start, min(total, start + count)))]

@@ -47,7 +47,7 @@ def show_preview(
 ) -> Preview:
     """Return what a fork would come to; raises ``ForkBlocked`` when it would be refused."""
     if kind not in _KINDS:
-        raise BadRequest(f"There is no fork of the kind {kind!r}; there are {' and '.join(_KINDS)}.")
+        raise BadRequest("no_fork_kind", kind=kind, kinds=list(_KINDS))
     request = ForkRequest(kind, address, at, name, swipe, show_last_scene=show_last_scene)
     with planned_fork(request, context) as (timeline, draft, report, plan):
         before = read_running_recap(timeline.metadata).numbers

@@ -37,7 +37,7 @@ def show_recap(address: ChatAddress, context: Context, *, at: int) -> RecapShown
         timeline.needs_header()
         chat = timeline.chat
         if not chat.has(at):
-            raise BadRequest(f"There is no message {at}: the chat has {chat.message_count}.")
+            raise BadRequest("no_message", at=at, count=chat.message_count)
         return RecapShown(str(address), at, _running(chat, at), _combined(chat, at), _scene(chat, at))
 
 

@@ -32,7 +32,7 @@ class Where:
 def show_where(address: ChatAddress, context: Context, *, at: Sequence[int]) -> Where:
     """Return what blocks a fork at the messages *at*."""
     if not 1 <= len(at) <= MOST:
-        raise BadRequest(f"{len(at)} messages cannot be asked for at once; it may be 1 to {MOST}.")
+        raise BadRequest("messages_at_once", count=len(at), most=MOST)
     with looking(address, context) as read:
         ready = readiness(read, context)
         # Backwards: what one message asks of all before it answers for the earlier ones too.

@@ -34,7 +34,7 @@ def branch(
 ) -> Answer:
     """Make a branch.
 
-    It is a complete timeline with a lorebook of its own, to go on in from one message of its parent.
+    A branch is a complete timeline with a lorebook of its own. The story goes on in it from one message of its parent.
     """
     invocation.making = "branch"
     forklore = invocation.open()

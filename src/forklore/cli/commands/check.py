@@ -32,14 +32,16 @@ def check(invocation: Invocation, chat: str, at: int | None) -> Answer:
 def _lines(report: Report) -> list[str]:
     """Return whether a fork can be made, and everything that stands in its way."""
     where = "the last message" if report.at is None else f"message {report.at}"
+    notes = words.notes_lines(report.notes)
     if not report.valid:
         title = f"{BAD}✗{PLAIN} Not ready for a fork at {where}. The following requirements must be met:"
-        return [title, "", *words.findings_lines(report.errors, BAD), *words.besides(report.warnings)]
+        return [title, "", *words.findings_lines(report.errors, BAD), *words.besides(report.warnings), *notes]
     ready = f"{GOOD}✓{PLAIN} Ready for a fork at {where}"
     if not report.warnings:
-        return [f"{ready}."]
+        return [f"{ready}.", *notes]
     return [
         f"{ready}, with {words.count(len(report.warnings), 'warning')}:",
         "",
         *words.findings_lines(report.warnings, WARN),
+        *notes,
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +14,6 @@ from forklore.printable import shell_word
 
 if TYPE_CHECKING:
     from forklore.app.fork import ForkMade
-    from forklore.model.finding import Finding
 
 
 @command(
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 )
 @chat_argument
 @at_option
-@click.option("--name", metavar="TEXT", help="Name of the checkpoint; without it the parent's name and a number.")
+@click.option("--name", metavar="TEXT", help="Name of the checkpoint; without it, the parent's name and a number.")
 @fork_options
 def checkpoint(
     invocation: Invocation,
@@ -42,7 +40,7 @@ def checkpoint(
 ) -> Answer:
     """Make a checkpoint.
 
-    It is a complete copy of the story at one message, with a lorebook of its own, and stays beside its parent.
+    A checkpoint is a complete copy of the story up to one message, with a lorebook of its own. You go on in its parent.
     """
     invocation.making = "checkpoint"
     forklore = invocation.open()
@@ -76,22 +74,23 @@ def fork_lines(made: ForkMade) -> list[str]:
             ("left out", words.keys(made.left_out)),
             ("take it back", f"forklore undo {made.operation}"),
         ),
-        *words.warnings_lines([_now_made(warning, made.chat) for warning in made.warnings]),
+        *words.warnings_lines(made.warnings),
+        *words.notes_lines(made.notes),
+        *_unhiding(made),
     ]
 
 
-def _now_made(warning: Finding, chat: str) -> Finding:
-    """Return a warning with what can be done about it once the fork is there."""
-    if warning.code != "HISTORY_HIDDEN":
-        return warning
-    command = f"forklore repair {shell_word(chat)} {warning.code} --with show-last-scene"
-    return replace(warning, action=f"Show it the last scene: `{command}`")
+def _unhiding(made: ForkMade) -> list[str]:
+    """Return how to show the model something, where all messages of the fork are hidden from it."""
+    hidden = any(each.code == "HISTORY_HIDDEN" for each in (*made.warnings, *made.notes))
+    command = f"forklore repair {shell_word(made.chat)} HISTORY_HIDDEN --with show-last-scene"
+    return [f"    {command}"] if hidden else []
 
 
 def _source(made: ForkMade) -> str:
     sources = {
         "live": "copied as it is",
-        "scene-snapshot": "as it was at the last scene snapshot up to there",
+        "scene-snapshot": "as it was at the latest scene snapshot up to that message",
         "present": "as it is today, because no earlier state was kept",
         "history": "as it was at that message",
     }

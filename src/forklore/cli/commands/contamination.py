@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forklore import texts
 from forklore.cli import words
 from forklore.cli.command import Answer, Invocation, command
 from forklore.cli.options import chat_argument
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 def contamination(invocation: Invocation, chat: str) -> Answer:
     """Show whose memories are in a shared lorebook.
 
-    For each entry of the chat's lorebook: which timeline can have produced it, how sure that is and why, and which
-    timelines would get it if every fork was isolated. Nothing is changed.
+    For each entry of the chat's lorebook: which timeline may have written it, how certain that is and why, and which
+    timelines would get it if every fork were isolated. Nothing is changed.
     """
     report = invocation.open().contamination(chat)
     return Answer(report, lambda: _lines(report))
@@ -29,7 +30,7 @@ def _lines(report: Contamination) -> list[str]:
     """Return one line an entry: whose it is, how sure that is, and who would get it."""
     names = {timeline.chat: timeline.chat.partition("/")[2] for timeline in report.timelines}
     lines = [
-        f'{BOLD}"{report.book}"{PLAIN} is named by {words.count(len(names), "timeline")}:',
+        f'{BOLD}"{report.book}"{PLAIN} is used by {words.count(len(names), "timeline")}:',
         *(f"  {name}" for name in names.values()),
         "",
     ]
@@ -37,9 +38,13 @@ def _lines(report: Contamination) -> list[str]:
         lines.append(f"{BOLD}{entry.comment or 'unnamed'}{PLAIN} {DIM}UID {entry.uid}{PLAIN}")
         for producer in entry.produced_by:
             name = names.get(producer.chat, producer.chat)
-            lines.append(f"  {producer.confidence:<8}  {name}: {producer.because}")
+            lines.append(f"  {producer.confidence:<8}  {name}: {texts.words(producer.because)}")
         if not entry.produced_by:
-            lines.append(f"  {WARN}unknown{PLAIN}   no scene and no message speaks of it")
+            lines.append(f"  {WARN}unknown{PLAIN}   no scene and no message mentions it")
         if len(entry.goes_to) < len(names):
             lines.append(f"  {DIM}goes to{PLAIN}   {', '.join(names[chat] for chat in entry.goes_to)}")
-    return [*lines, "", "Nothing was changed. Where no receiver is named, every timeline gets the entry."]
+    return [
+        *lines,
+        "",
+        "Nothing was changed. Isolating every fork gives an entry to all timelines, unless “goes to” names fewer.",
+    ]

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @command(examples=('forklore delete "Before the tower"', "forklore delete Maren --yes"))
 @chat_argument
-@click.option("--yes", is_flag=True, help="Delete it without a question, also if it has forks.")
+@click.option("--yes", is_flag=True, help="Delete it without asking, even if it has forks.")
 def delete(invocation: Invocation, chat: str, yes: bool) -> Answer:
     """Move a timeline to the trash.
 
-    Its lorebook goes with it if nothing else names it: no chat, character, persona or setting. The link in its parent
-    goes too. Forks of it stay whole. It can be undone.
+    Its lorebook goes with it if nothing else uses it: no chat, character, persona or setting. The link in its parent
+    goes too. Its forks stay complete. It can be undone.
     """
     from forklore.app.delete import ChatHasForks
 
@@ -30,7 +30,7 @@ def delete(invocation: Invocation, chat: str, yes: bool) -> Answer:
     try:
         deleted = forklore.delete(chat, yes=yes)
     except ChatHasForks as error:
-        if invocation.json or not ask(*error.lines, "They stay whole without it. Delete it?"):
+        if invocation.json or not ask(*error.lines, "They stay complete without it. Delete it?"):
             raise
         deleted = forklore.delete(chat, yes=True)
     return Answer(deleted, lambda: _lines(deleted))
@@ -42,13 +42,13 @@ def _lines(shown: Deleted) -> list[str]:
     if shown.book is not None:
         book = f'"{shown.book}" went with it'
     elif kept:
-        book = f'"{shown.kept_book}" stays' if shown.kept_book else "stays, if it has one"
+        book = f'"{shown.kept_book}" was kept' if shown.kept_book else "kept, if it has one"
     return [
         f"{GOOD}✓{PLAIN} Moved to the trash: {BOLD}{shown.chat}{PLAIN}",
         *words.table(
             ("lorebook", book),
             *(("", sentence) for sentence in words.some(kept)),
-            ("forks", f"{words.count(len(shown.children), 'fork')}, whole without it" if shown.children else ""),
+            ("forks", f"{words.count(len(shown.children), 'fork')}, complete without it" if shown.children else ""),
             ("take it back", f"forklore undo {shown.operation}"),
         ),
         *words.pending_lines(shown.pending),

@@ -53,7 +53,7 @@ def _serve(root: Path) -> None:
 
     patience = None if terminal.is_terminal(sys.stdin) else _PATIENCE_SECONDS
     if patience is not None:
-        terminal.write("It ends by itself when nobody has looked at it for five minutes.")
+        terminal.write("It stops by itself when nobody has looked at it for five minutes.")
     try:
         serve_page([root], host="127.0.0.1", port=_PORT, patience=patience)
     except PortTaken:
@@ -64,22 +64,22 @@ def _words(shown: Demonstration) -> Iterator[str]:
     main, checkpoint, branch = shown.timelines
     yield from _title(1, "A story")
     yield f"The sample story was copied to {shown.folder}"
-    yield "Nothing of yours is touched."
+    yield "None of your own files are touched."
     yield from _title(2, "Two forks in the past")
     for made in (shown.checkpoint, shown.branch):
         yield from _made(made)
     yield from _title(3, "Both sides go on")
     for mark in shown.marks:
         yield mark.written_in
-        yield f'  writes of "{mark.words}" in a new message and in its lorebook.'
+        yield f'  writes about "{mark.words}" in a new message and in its lorebook.'
     yield from _title(4, "The tree")
     yield from tree_lines(shown.story)
     yield from _title(5, "The proof")
-    yield f"All {shown.files} files were read, and searched for what only one side can know."
+    yield f"All {shown.files} files were searched for what only one side can know."
     for mark in shown.marks:
         yield from _found(mark)
     yield ""
-    yield "The checkpoint is what was recorded when it was made (SHA-256):"
+    yield "The checkpoint is exactly what was recorded when it was made (SHA-256):"
     for digest in shown.digests:
         same = digest.recorded == digest.computed
         yield f"  {_tick(same)} {digest.part}  recorded {digest.recorded[:16]}…, now {digest.computed[:16]}…"
@@ -123,7 +123,7 @@ def _found(mark: Mark) -> Iterator[str]:
     for path in mark.found:
         yield f"  {_tick(path in mark.expected)} {path}"
     yield (
-        "  and nowhere else." if not mark.leaked else f"  {BAD}It should be in {', '.join(mark.expected)} alone.{PLAIN}"
+        "  and nowhere else." if not mark.leaked else f"  {BAD}It should only be in {', '.join(mark.expected)}.{PLAIN}"
     )
 
 

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 @command(examples=("forklore doctor", "forklore doctor --fix", "forklore doctor --json"))
-@click.option("--fix", is_flag=True, help="Mend what can be mended without losing anything.")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired without losing anything.")
 def doctor(invocation: Invocation, *, fix: bool) -> Answer:
     """Examine the whole data folder.
 
-    Every timeline is verified; besides, lorebooks that timelines share, that are missing or that nobody uses, links
-    and maps that lead nowhere, renamed and copied chats, groups and their chats, and interrupted operations are looked
-    for. Without --fix nothing is changed; with it only names are followed and hints written or removed, each as an
-    operation that can be undone. The exit code is 3 when findings remain.
+    Every timeline is verified. Forklore also looks for lorebooks that are shared, missing or unused, for links and maps
+    that lead nowhere, for renamed and copied chats, for groups that miss chats, and for interrupted operations. Nothing
+    is changed without --fix; with it, only names are followed and hints written or removed, each as an operation that
+    can be undone. The exit code is 3 when findings remain.
     """
     examined = invocation.open().doctor(fix=fix)
     return Answer(examined, lambda: _lines(examined), 0 if examined.ok else EXIT_CODES[Kind.BLOCKED])
@@ -36,7 +36,7 @@ _LISTED = 20  # of the findings of one kind
 
 def _lines(shown: Examined) -> list[str]:
     """Return what the doctor found, the same findings together, and what was mended."""
-    lines = [f"{GOOD}✓{PLAIN} {fixed.where}: {fixed.code} mended ({fixed.repair})" for fixed in shown.fixed]
+    lines = [f"{GOOD}✓{PLAIN} {fixed.where}: {fixed.code} repaired ({fixed.repair})" for fixed in shown.fixed]
     if shown.ok:
         return [*lines, f"{GOOD}✓{PLAIN} Everything is in order."]
     by_code: dict[str, list[Located]] = {}
@@ -46,10 +46,12 @@ def _lines(shown: Examined) -> list[str]:
         first = group[0].finding
         colour, mark = (BAD, "✗") if first.severity.value == "error" else (WARN, "!")
         lines += ["", f"{colour}{mark} {code}{PLAIN} {DIM}({len(group)}){PLAIN}  {first.action}"]
+        lines += [f"  {DIM}{line}{PLAIN}" for line in first.part("why").splitlines()]
         for located in group[:_LISTED]:
-            details = f" {DIM}{located.finding.details}{PLAIN}" if located.finding.details else ""
-            lines.append(f"  {located.where}: {located.finding.message}.{details}")
-            lines += [f"    {DIM}{line}{PLAIN}" for line in located.finding.listed]
+            details = located.finding.part("details").splitlines()
+            told = f" {DIM}{details[0]}{PLAIN}" if details else ""
+            lines.append(f"  {located.where}: {words.sentence(located.finding.message)}{told}")
+            lines += [f"    {DIM}{line}{PLAIN}" for line in details[1:]]
         if len(group) > _LISTED:
             lines.append(f"  {DIM}… and {len(group) - _LISTED} more; --json lists them all{PLAIN}")
         if group[0].chat is None and first.repairs and code != "OPERATION_LEFTOVER":
@@ -60,8 +62,8 @@ def _lines(shown: Examined) -> list[str]:
     count = words.count(len(shown.findings), "finding")
     lines += [
         "",
-        f"{count}. Each is repaired with `forklore repair CHAT CODE`, or explained by `forklore verify CHAT`.",
+        f"{count}. `forklore verify CHAT` explains them, and `forklore repair CHAT CODE` repairs one.",
     ]
     if "SHARED_LOREBOOK" in by_code:
-        lines.append("All that share a lorebook get their own with `forklore isolate --all`; --dry-run shows it first.")
+        lines.append("`forklore isolate --all` gives each that shares a lorebook its own; add --dry-run to look first.")
     return lines if lines[0] else lines[1:]

@@ -14,15 +14,15 @@ from forklore.cli.terminal import BAD, BOLD, DIM, GOOD, PLAIN
 from forklore.errors import BadRequest, Kind
 
 if TYPE_CHECKING:
-    from forklore.app.applying import DryRun
+    from forklore.app.dry_run import DryRun
     from forklore.app.isolate import Isolated
     from forklore.app.isolate_all import IsolatedAll
     from forklore.model.plan import Plan
 
 _ISOLATED_FROM = {
     "live": "as it is",
-    "scene-snapshot": "what its own messages account for",
-    "present": "as it is today, without what can be shown to be another timeline's",
+    "scene-snapshot": "only what comes from its own messages",
+    "present": "as it is today, without what belongs to another timeline for certain",
 }
 
 
@@ -40,17 +40,17 @@ _ISOLATED_FROM = {
 def isolate(invocation: Invocation, *, chat: str | None, everyone: bool, share: bool, dry_run: bool) -> Answer:
     """Give a fork that SillyTavern made a lorebook of its own.
 
-    The fork keeps what its own messages account for, also what it wrote since it was forked; what only its parent knows
-    is left out. The parent is not touched. A fork that is isolated already stays as it is.
+    The fork keeps what comes from its own messages, including what it wrote since it was forked; what only its parent
+    knows is left out. The parent is not touched. A fork that is already isolated stays as it is.
 
-    With --all it is done for every fork of the story that shares a lorebook, and without CHAT for those of every story:
-    one after the other, each as an operation that can be undone. The exit code is 3 when one of them is refused.
+    With --all this is done for every fork of the story that shares a lorebook, or without CHAT for every story: one
+    after the other, each as an operation that can be undone. The exit code is 3 when one of them is refused.
     """
     if everyone:
         return _all(invocation, chat, share=share, dry_run=dry_run)
     if chat is None:
-        raise BadRequest("Which chat is to be isolated?", action="Name it, or isolate all that share with --all.")
-    invocation.making = "a lorebook of its own"
+        raise BadRequest("isolate_what")
+    invocation.making = "isolation"
     forklore = invocation.open()
     if dry_run:
         planned = forklore.plan_isolation(chat, share=share)
@@ -61,7 +61,7 @@ def isolate(invocation: Invocation, *, chat: str | None, everyone: bool, share: 
 
 def _all(invocation: Invocation, chat: str | None, *, share: bool, dry_run: bool) -> Answer:
     if share:
-        raise BadRequest("All can be isolated, but only one lorebook at a time is declared shared.")
+        raise BadRequest("share_all")
     forklore = invocation.open()
     told = forklore.plan_isolations(chat) if dry_run else forklore.isolate_all(chat)
     return Answer(told, lambda: _all_lines(told), 0 if told.ok else EXIT_CODES[Kind.BLOCKED])
@@ -70,17 +70,17 @@ def _all(invocation: Invocation, chat: str | None, *, share: bool, dry_run: bool
 def _lines(done: Isolated) -> list[str]:
     """Return what isolating a timeline came to, what was left out, and how to take it back."""
     if done.outcome == "already":
-        return [f"{GOOD}✓{PLAIN} {BOLD}{done.chat}{PLAIN} is isolated already. Nothing was changed."]
+        return [f"{GOOD}✓{PLAIN} {BOLD}{done.chat}{PLAIN} is already isolated. Nothing was changed."]
     if done.outcome == "shared":
         undo = f"  take it back  forklore undo {done.operation}" if done.operation else ""
         return [
-            f'{GOOD}✓{PLAIN} The lorebook "{done.lorebook}" is shared on purpose.',
-            undo or "  It was before. Nothing was changed.",
+            f'{GOOD}✓{PLAIN} The lorebook "{done.lorebook}" is declared shared.',
+            undo or "  It already was. Nothing was changed.",
         ]
     where = f"{done.parent or 'an unknown chat'} at message {done.at}" if done.at is not None else "its original"
-    own = f'"{done.lorebook}"' if done.lorebook else "none: it names none"
+    own = f'"{done.lorebook}"' if done.lorebook else "none: it has none"
     if done.outcome == "adopted":
-        own += ", its own already"
+        own += ", already its own"
     entries = f"{words.entries(done.entries)}, {_ISOLATED_FROM.get(done.lorebook_source, '')}"
     removed = ", ".join(map(str, done.removed_versions))
     return [
@@ -96,8 +96,9 @@ def _lines(done: Isolated) -> list[str]:
             ("take it back", f"forklore undo {done.operation}"),
         ),
         *words.warnings_lines(done.warnings),
+        *words.notes_lines(done.notes),
         "",
-        "Is it open in SillyTavern? Reload the page before you go on there.",
+        "If it is open in SillyTavern, reload the page before you continue there.",
     ]
 
 
@@ -106,7 +107,11 @@ def _planned_lines(planned: DryRun) -> list[str]:
     result: Isolated | None = getattr(planned, "result", None)
     if result is None or not planned.plan.changes:
         return words.dry_run_lines(planned)
-    lines = ["This would be done, and was not:", "", f"{GOOD}✓{PLAIN} Isolate: {BOLD}{result.chat}{PLAIN}"]
+    lines = [
+        "This is what would be done. Nothing was changed.",
+        "",
+        f"{GOOD}✓{PLAIN} Isolate: {BOLD}{result.chat}{PLAIN}",
+    ]
     lines += _isolation(replace(result, warnings=()), planned.plan)
     return [*lines, *words.warnings_lines(planned.report.warnings)]
 
@@ -129,7 +134,7 @@ def _all_lines(told: IsolatedAll) -> list[str]:
     if not told.forks and not told.refused:
         return [f"{GOOD}✓{PLAIN} No fork shares its lorebook. Nothing was changed."]
     planned = told.plans is not None
-    lines = ["This would be done, and was not:", ""] if planned else []
+    lines = ["This is what would be done. Nothing was changed.", ""] if planned else []
     for number, fork in enumerate(told.forks):
         lines.append(f"{GOOD}✓{PLAIN} {'Isolate' if planned else 'Isolated'}: {BOLD}{fork.chat}{PLAIN}")
         lines += _isolation(fork, told.plans[number] if told.plans is not None else None)
@@ -139,7 +144,7 @@ def _all_lines(told: IsolatedAll) -> list[str]:
             f"{BAD}✗{PLAIN} {'Cannot be isolated' if planned else 'Not isolated'}: {BOLD}{refused.chat}{PLAIN}"
         )
         for each in findings:
-            lines += [f"  {each.message} {DIM}{each.code}{PLAIN}", f"  → {each.action}"]
+            lines += [f"  {each.message} {DIM}{each.code}{PLAIN}", *(f"  {line}" for line in words.finding_lines(each))]
         if not findings:
             lines += [*(f"  {line}" for line in refused.error.lines), f"  → {refused.error.action}"]
     count = words.count(len(told.forks), "fork")
@@ -147,5 +152,5 @@ def _all_lines(told: IsolatedAll) -> list[str]:
         ["", f"{count} {'would be' if planned else 'isolated'}, {len(told.refused)} refused."] if told.refused else []
     )
     if told.forks and not planned:
-        lines += ["", "Is one of them open in SillyTavern? Reload the page before you go on there."]
+        lines += ["", "If one of them is open in SillyTavern, reload the page before you continue there."]
     return lines

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forklore.cli import words
 from forklore.cli.command import Answer, Invocation, command
 from forklore.cli.terminal import BOLD, DIM, PLAIN, WARN
 
@@ -27,8 +28,8 @@ def log(invocation: Invocation, *, request: str | None) -> Answer:
 def _lines(shown: LogShown) -> list[str]:
     """Return one line an operation, newest first."""
     told = [
-        f"{WARN}!{PLAIN} {located.where}: {located.finding.message}. {DIM}[{located.finding.code}]{PLAIN}"
-        for located in shown.findings
+        f"{WARN}!{PLAIN} {where}: {words.sentence(finding.message)} {DIM}[{finding.code}]{PLAIN}"
+        for where, finding in ((located.where, located.finding) for located in shown.findings)
     ]
     if not shown.operations:
         return told or ["Nothing has been done here yet."]

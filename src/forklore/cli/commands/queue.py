@@ -39,6 +39,6 @@ def _lines(shown: QueueShown) -> list[str]:
         for operation in shown.operations
     ]
     busy = sum(operation.is_busy for operation in shown.operations)
-    title = f"{words.count(busy, 'operation')} to be done:" if busy else "The queue is idle."
-    back = [f"Take it back: forklore undo {shown.operation}"] if shown.operation else []
+    title = f"{words.count(busy, 'operation')} to do:" if busy else "The queue is idle."
+    back = [f"To take it back: forklore undo {shown.operation}"] if shown.operation else []
     return [title, *lines, *back]

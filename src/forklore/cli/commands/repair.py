@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 )
 @chat_argument
 @click.argument("code")
-@click.option("--with", "repair", metavar="REPAIR", help="Make this repair; without it they are only listed.")
+@click.option("--with", "repair", metavar="REPAIR", help="Make this repair; without it, the repairs are only listed.")
 @click.option("--book", metavar="NAME", help="What a missing lorebook is called now, if you renamed it.")
 def repair(invocation: Invocation, chat: str, code: str, repair: str | None, book: str | None) -> Answer:
     """List or make the repairs of a finding.
@@ -39,17 +39,17 @@ def repair(invocation: Invocation, chat: str, code: str, repair: str | None, boo
 def _lines(shown: Repairs) -> list[str]:
     """Return a finding with its repairs, or the one that was made."""
     if shown.applied:
-        how = "repaired" if not shown.pending else "not wholly repaired"
+        how = "repaired" if not shown.pending else "only partly repaired"
         made = f"{shown.chat}: {shown.finding.code} {how} with {shown.applied}."
-        undo = " Undo: forklore undo" if shown.operation else ""
+        undo = " To undo it: forklore undo" if shown.operation else ""
         return [f"{words.sign(shown.pending)} {made}{undo}", *words.pending_lines(shown.pending)]
     lines = [f"{BOLD}{shown.chat}{PLAIN}: {shown.finding.message}"]
-    lines += [*(f"  {line}" for line in shown.finding.lines), ""]
+    lines += [*(f"  {line}" for line in shown.finding.details.splitlines()), ""]
     for offer in shown.offered:
         lines.append(f"  {BOLD}{offer.name}{PLAIN}  {offer.does}")
         lines += [f"      {DIM}{action} {path}{PLAIN}" for action, path in offer.plan]
     lines += [
         "",
-        "Nothing was changed. Make one with --with REPAIR." if shown.offered else "There is no repair for it.",
+        "Nothing was changed. To make a repair: --with REPAIR" if shown.offered else "There is no repair for it.",
     ]
     return lines

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def restore(invocation: Invocation, item: str) -> Answer:
     """Put a file back from the trash.
 
-    ITEM is what trash shows, or a part that only one item has. A chat brings along its lorebook and the link to it.
-    Nothing is overwritten.
+    ITEM is a name that `forklore trash` shows, or a part that only one item has. A chat comes back with its lorebook
+    and the link to it. Nothing is overwritten.
     """
     restored = invocation.open().restore(item)
     return Answer(restored, lambda: _lines(restored), EXIT_HALF if restored.pending else 0)
@@ -28,7 +28,7 @@ def restore(invocation: Invocation, item: str) -> Answer:
 
 def _lines(shown: Restored) -> list[str]:
     """Return what is back."""
-    how = "Back from the trash" if not shown.pending else "Back from the trash, but not all of it"
+    how = "Restored" if not shown.pending else "Only partly restored"
     lines = [f"{words.sign(shown.pending)} {how}: {BOLD}{shown.path}{PLAIN}"]
     lines += [f"  with it  {path}" for path in shown.also]
     return [*lines, *words.pending_lines(shown.pending), f"  take it back  forklore undo {shown.operation}"]

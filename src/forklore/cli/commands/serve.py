@@ -40,8 +40,8 @@ def serve(
     """Serve the page with your stories.
 
     It opens in the browser with a link that works once. Only this computer can reach it; with --host others can, and
-    then the environment's FORKLORE_PASSWORD must hold a password. The SillyTavern extension talks to it, too.
-    To have it run whenever your computer does: `forklore service install`.
+    then the environment variable FORKLORE_PASSWORD must hold a password. The SillyTavern extension uses it, too.
+    To keep it running in the background: `forklore service install`.
     """
     if log is not None:
         write_to(Path(log))

@@ -61,16 +61,16 @@ def service(
     keep_log: bool,
     forget: bool,
 ) -> Answer:
-    """Have the page there whenever your computer runs.
+    """Keep the page running in the background.
 
-    install starts `forklore serve` now and each time you log in. Install again after an update, or to change an option;
-    what you leave out stays as it is.
+    install starts `forklore serve` now and every time you log in. Install again after an update, or to change an
+    option; the options that you leave out stay as they are.
 
-    open opens the page with a new login link. status tells whether all is well, and where everything is.
+    open opens the page with a new login link. status shows whether all is well, and where everything is.
 
-    uninstall removes it again. Your stories stay, and so do logins and pairings, unless you say --forget.
+    uninstall removes it again. Your stories stay, and so do logins and pairings unless you add --forget.
 
-    With --host others can reach it: you are asked for a password, or it is taken from the environment's
+    With --host other devices can reach it: you are asked for a password, or it is taken from the environment variable
     FORKLORE_PASSWORD. It is kept in a file that only you can read.
     """
     from forklore.app.open import user_state
@@ -100,7 +100,7 @@ def _refuse_options_of_others(context: click.Context, action: str) -> None:
     for name in sorted(set[str]().union(*_OPTIONS.values()) - _OPTIONS[action]):
         if _is_given(context, name):
             option = next(each for each in context.command.params if each.name == name)
-            raise BadRequest(f"{option.opts[0]} means nothing to {action}.")
+            raise BadRequest("option_elsewhere", option=option.opts[0], command=f"service {action}")
 
 
 def _is_given(context: click.Context, name: str) -> bool:
@@ -122,7 +122,7 @@ def _wanted(context: click.Context, invocation: Invocation, before: Kept | None,
     roots = find_roots(data, user=user)
     if data is None:
         data = str(roots[0] if len(roots) == 1 else roots[0].parent)
-        terminal.say(f"Found {Path(data).resolve()} (another one: --data DIR)")
+        terminal.say(f"Using {Path(data).resolve()} (to use another: --data DIR)")
     password = os.environ.get("FORKLORE_PASSWORD") or None
     wanted = Wanted(data=str(Path(data).absolute()), user=user, roots=tuple(roots), password=password, **options)
     return replace(wanted, password=_ask_password()) if _must_ask(wanted) else wanted
@@ -139,7 +139,7 @@ def _must_ask(wanted: Wanted) -> bool:
 
 
 def _ask_password() -> str:
-    question = "Password for whoever reaches the page from elsewhere"
+    question = "Password for everyone who opens the page from another device"
     answer: str = click.prompt(question, hide_input=True, confirmation_prompt=True, err=True)
     return answer
 
@@ -154,8 +154,8 @@ def _words(found: Service, action: str) -> Iterator[str]:
     if not found.installed:
         yield from _gone(found, action)
         return
-    runs = f"{GOOD}runs{PLAIN}" if found.running else f"{BAD}does not run{PLAIN}"
-    yield f"The service is installed and {runs}."
+    runs = f"and {GOOD}running{PLAIN}" if found.running else f"but {BAD}not running{PLAIN}"
+    yield f"The service is installed {runs}."
     yield f"  page        {found.address}"
     yield f"  stories     {found.data}"
     yield f"  started by  {_STARTED_BY.get(found.system or '', found.system)}"
@@ -165,7 +165,7 @@ def _words(found: Service, action: str) -> Iterator[str]:
         yield f"  command     {_shown(found.command)}"
     for finding in found.findings:
         yield f"{BAD if finding.severity.value == 'error' else WARN}{finding.message}{PLAIN} {DIM}{finding.code}{PLAIN}"
-        yield from (f"  {line}" for line in finding.lines)
+        yield from (f"  {line}" for line in finding.details.splitlines())
         yield f"→ {finding.action}"
     yield from _logins(found)
     if found.running and not found.logins:
@@ -188,7 +188,7 @@ def _logins(found: Service) -> Iterator[str]:
             yield f"For {Path(root).name}:"
         yield f"Open {BOLD}{link}{PLAIN}"
     if found.logins:
-        yield "The link works once, for 15 minutes. For another one: forklore service open"
+        yield "The link works once, for 15 minutes. To get another: forklore service open"
 
 
 def _shown(words: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@ import click
 
 from forklore.cli import words
 from forklore.cli.command import Answer, Invocation, command
+from forklore.errors import BadRequest
 
 if TYPE_CHECKING:
     from forklore.app.settings import SettingsShown
@@ -28,18 +29,18 @@ _USUAL = "usual"
     "--default-policy",
     type=click.Choice(["standard", "strict"]),
     metavar="POLICY",
-    help="How much must be in order before a fork is made, when --policy does not say it: standard or strict.",
+    help="How strict the checks before a fork are when --policy is not given: standard or strict.",
 )
-@click.option("--checkpoint-name", metavar="TEXT", help="How a checkpoint without a name is called: {parent}, {n}.")
-@click.option("--branch-name", metavar="TEXT", help="How a branch is called: {parent}, {n}. Nothing: as usual.")
+@click.option("--checkpoint-name", metavar="TEXT", help="Name of a checkpoint that you give none: {parent}, {n}.")
+@click.option("--branch-name", metavar="TEXT", help="Name of a branch: {parent}, {n}. Empty for the usual one.")
 @click.option(
     "--require",
     metavar="CODE=EFFECT",
     multiple=True,
-    help="Let a requirement block, warn or ignore; usual: as the policy says. May be given several times.",
+    help="Make a requirement block, warn or ignore; usual leaves it to the policy. Can be given several times.",
 )
-@click.option("--share", metavar="BOOK", multiple=True, help="Several timelines are meant to share this lorebook.")
-@click.option("--unshare", metavar="BOOK", multiple=True, help="They are not meant to any more.")
+@click.option("--share", metavar="BOOK", multiple=True, help="Several timelines may share this lorebook.")
+@click.option("--unshare", metavar="BOOK", multiple=True, help="They may no longer share it.")
 def settings(
     invocation: Invocation,
     *,
@@ -50,9 +51,9 @@ def settings(
     share: tuple[str, ...],
     unshare: tuple[str, ...],
 ) -> Answer:
-    """Show what is decided for the workspace, or decide otherwise.
+    """Show the settings of the workspace, or change them.
 
-    A change is an operation like any other and can be undone. An empty name is the usual one again.
+    A change is an operation like any other and can be undone. An empty name brings the usual one back.
     """
     forklore = invocation.open()
     names = {"checkpoint": checkpoint_name, "branch": branch_name}
@@ -62,7 +63,7 @@ def settings(
     if share or unshare:
         shared = forklore.settings().shared_books
         if missing := [book for book in unshare if book not in shared]:
-            raise click.UsageError(f"The lorebook {missing[0]!r} is not shared on purpose.")
+            raise BadRequest("not_shared", lorebook=missing[0])
         books = [book for book in dict.fromkeys((*shared, *share)) if book not in unshare]
     if default_policy is None and not given and not requirements and books is None:
         shown = forklore.settings()
@@ -77,12 +78,12 @@ def _effects(given: Iterable[str]) -> Iterable[tuple[str, str | None]]:
     for text in given:
         code, equals, effect = text.partition("=")
         if not equals:
-            raise click.UsageError(f"{text!r} is not CODE=EFFECT, like NO_SCENE_BREAK=block.")
+            raise BadRequest("effect", text=text)
         yield code.strip(), None if effect.strip() == _USUAL else effect.strip()
 
 
 def _lines(shown: SettingsShown) -> list[str]:
-    """Return what is decided for the workspace, and how to take a change back."""
+    """Return the settings, and how to take a change back."""
     changed = [f"  {code}  {effect}" for code, effect in shown.requirements.items()]
     return [
         *words.table(
@@ -92,5 +93,5 @@ def _lines(shown: SettingsShown) -> list[str]:
             ("take it back", f"forklore undo {shown.operation}" if shown.operation else ""),
         ),
         *words.section("Requirements that differ from the policy", changed),
-        *words.section("Lorebooks that are shared on purpose", [f"  {book}" for book in shown.shared_books]),
+        *words.section("Lorebooks shared on purpose", [f"  {book}" for book in shown.shared_books]),
     ]

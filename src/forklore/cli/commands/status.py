@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 @command(examples=('forklore status "Before the tower"', 'forklore status "Before the tower" --json'))
 @chat_argument
 def status(invocation: Invocation, chat: str) -> Answer:
-    """Compare a fork with what was recorded of it.
+    """Compare a fork with what was recorded about it.
 
-    The diagnostic object tells which lorebook and which version of the running recap the fork was made with, and
+    The diagnostic object shows which lorebook and which version of the running recap the fork was made with, and
     whether it still has them.
     """
     shown = invocation.open().status(chat)
@@ -36,13 +36,13 @@ def _lines(shown: Status) -> list[str]:
 
 
 def _verdict(shown: Status) -> list[str]:
-    gone = f"{WARN}The lorebook {shown.current_lorebook!r} is missing.{PLAIN}"
+    gone = f'{WARN}The lorebook "{shown.current_lorebook}" is missing.{PLAIN}'
     return [*([gone] if shown.lorebook_missing else []), *_compared(shown)]
 
 
 def _compared(shown: Status) -> list[str]:
     if not shown.is_checkpoint:
-        return ["This is a main chat: nothing was recorded, and nothing has to be."]
+        return ["This is a main chat: nothing was recorded, and nothing needs to be."]
     if shown.checkpoint_state is None:
         before = "This chat was created before full isolation support (or by SillyTavern alone)"
         return [f"{WARN}{before}; it may share data with its parent.{PLAIN}"]
@@ -50,9 +50,11 @@ def _compared(shown: Status) -> list[str]:
         return [f"{GOOD}✓{PLAIN} {words.state_valid(shown.checkpoint_state.get('kind'))}"]
     found = []
     if shown.checkpoint_state.get("cloned_lorebook_name") != shown.current_lorebook:
-        found.append(f"{WARN}The chat names another lorebook than the one it was made with.{PLAIN}")
+        found.append(f"{WARN}The chat uses a different lorebook from the one it was made with.{PLAIN}")
     if not shown.running_recap_version_match:
-        found.append("The running recap is another version than recorded; that is normal once the story goes on.")
+        found.append(
+            "The running recap is at a different version than recorded, which is normal once the story goes on."
+        )
     return found
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def stories(invocation: Invocation) -> Answer:
     """List all stories.
 
-    A story is a main chat with every checkpoint and branch that grew from it. A mark tells when timelines share a
-    lorebook, so that what one of them writes the others read.
+    A story is a main chat with every checkpoint and branch that grew from it. A mark shows when timelines share a
+    lorebook, so that each reads what the others write.
     """
     shown = invocation.open().stories()
     return Answer(shown, lambda: _lines(shown))

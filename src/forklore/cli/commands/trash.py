@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 @command(examples=("forklore trash", "forklore trash --empty --older-than 30"))
 @click.option("--empty", is_flag=True, help="Delete for good what is in the trash.")
-@click.option("--older-than", type=float, metavar="DAYS", help="Only what has been there for so many days; 0 for all.")
-@click.option("--yes", is_flag=True, help="Delete without a question.")
+@click.option(
+    "--older-than", type=float, metavar="DAYS", help="Only what has been there for that many days; 0 for all."
+)
+@click.option("--yes", is_flag=True, help="Delete without asking.")
 def trash(invocation: Invocation, *, empty: bool, older_than: float | None, yes: bool) -> Answer:
     """List what is in the trash.
 
@@ -27,16 +29,14 @@ def trash(invocation: Invocation, *, empty: bool, older_than: float | None, yes:
     whose files are gone cannot be undone any more.
     """
     if empty != (older_than is not None):
-        raise BadRequest("--empty and --older-than DAYS belong together.")
+        raise BadRequest("trash_options")
     forklore = invocation.open()
     if older_than is None:
         shown = forklore.trash()
         return Answer(shown, lambda: _lines(shown))
-    question = f"Delete for good what has been in the trash for {older_than:g} days?"
+    question = f"Delete for good everything that has been in the trash for {older_than:g} days or more?"
     if not yes and (invocation.json or not ask(question)):
-        raise ConfirmationNeeded(
-            "What is deleted for good cannot be undone.", action="Say --yes if you mean it. Nothing was changed."
-        )
+        raise ConfirmationNeeded("for_good")
     emptied = forklore.empty_trash(older_than)
     return Answer(emptied, lambda: _emptied_lines(emptied))
 

@@ -13,6 +13,7 @@ from forklore.cli.options import leave_parent_option
 
 if TYPE_CHECKING:
     from forklore.log.operations import Operation
+    from forklore.model.fact import Fact
 
 
 @command(examples=("forklore undo", "forklore undo 12-5ca1ab1e"))
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 def undo(invocation: Invocation, operation: str | None, *, leave_parent: bool) -> Answer:
     """Take an operation back.
 
-    Without OPERATION it is the latest one. The fork goes to the trash, and what points to it is taken out of its
-    parent. It is refused when the fork has gone on or was forked itself.
+    Without OPERATION it is the latest one. The fork goes to the trash, and its parent no longer points to it. This is
+    refused when the fork has gone on or was forked itself.
     """
     forklore = invocation.open()
     undone = forklore.undo(operation, leave_parent=leave_parent)
@@ -34,8 +35,8 @@ def undo(invocation: Invocation, operation: str | None, *, leave_parent: bool) -
     return Answer(undone, words, EXIT_HALF if undone.pending else 0)
 
 
-def _lines(operation: Operation, by: str, pending: Sequence[str]) -> list[str]:
+def _lines(operation: Operation, by: str, pending: Sequence[Fact]) -> list[str]:
     """Return what was undone, and what is left of it."""
-    how = "Undone" if not pending else "Not wholly undone"
+    how = "Undone" if not pending else "Only partly undone"
     title = f"{words.sign(pending)} {how}: {operation.kind} {operation.chat}"
     return [title, *words.pending_lines(pending), f"  take it back  forklore undo {by}"]

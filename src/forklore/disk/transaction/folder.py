@@ -39,7 +39,6 @@ _NO_FILE_OF_OURS = {errno.EISDIR, errno.EINVAL, errno.EFBIG, errno.ELOOP, errno.
 _ELSEWHERE = "elsewhere.json"
 FORMAT = 1
 _LONGEST_ID = 100
-_ONLY_DISCARDED = "It can only be discarded. Nothing was changed."
 
 
 class OperationFolder:
@@ -132,15 +131,15 @@ class OperationFolder:
                 return Unfinished(self.id)
             refuse_newer(stored, FORMAT, f"{STAGING}/{self.id}")
             journal = self._journal(stored)
-        except (ValueError, RecursionError, Unreadable) as error:
-            unreadable = OperationForeign(f"Its journal cannot be read ({error}).", action=_ONLY_DISCARDED)
-            return Unfinished(self.id, fault=unreadable)
+        except (ValueError, RecursionError) as error:
+            reason = error.fact if isinstance(error, Unreadable) else str(error)
+            return Unfinished(self.id, fault=OperationForeign("unreadable", reason=reason))
         except ForkloreError as error:
             return Unfinished(self.id, fault=error)
         except OSError as error:
             return Unfinished(self.id, fault=left_over(error))
         if not self._state().is_mac(stored.get("mac"), _signed_part(stored)):
-            foreign = OperationForeign("An unfinished operation was not begun by you on this machine.")
+            foreign = OperationForeign()
             return Unfinished(self.id, journal, foreign)
         return Unfinished(self.id, journal)
 
@@ -153,29 +152,29 @@ class OperationFolder:
             return None
         except OSError as error:
             if error.errno in _NO_FILE_OF_OURS:
-                raise Unreadable(error.strerror or "not a file") from error
+                raise Unreadable("file", reason=error.strerror) from error
             raise
-        return object_of(json.loads(data), "the journal")
+        return object_of(json.loads(data), "journal")
 
     def _journal(self, stored: Mapping[str, Any]) -> Journal:
         if stored.get("id") != self.id:
-            raise Unreadable("it has the id of another operation")
+            raise Unreadable("other_id")
         changes = list_of(stored.get("changes"), lambda change: journalled_change_of(change, self.id))
-        commit, undoes = number_of(stored.get("commit"), "the commit"), stored.get("undoes")
+        commit, undoes = number_of(stored.get("commit"), "commit"), stored.get("undoes")
         journal: Journal = {
             "format": FORMAT,
             "id": self.id,
             **Turn.from_json(stored).to_json(),
-            "kind": text_of(stored.get("kind"), "the kind"),
-            "chat": text_of(stored.get("chat"), "the chat"),
-            "when": text_of(stored.get("when"), "the time"),
-            "undoes": None if undoes is None else text_of(undoes, "what it undoes"),
+            "kind": text_of(stored.get("kind"), "kind"),
+            "chat": text_of(stored.get("chat"), "chat"),
+            "when": text_of(stored.get("when"), "when"),
+            "undoes": None if undoes is None else text_of(undoes, "undoes"),
             "commit": commit,
             "notes": notes_of(stored.get("notes", {})),
             "changes": changes,
         }
         if not 0 <= commit < len(changes):
-            raise Unreadable("nothing in it is the commit")
+            raise Unreadable("value", field="commit")
         return journal
 
     def write_log(self, path: Path, operation: dict[str, Any]) -> None:
@@ -216,11 +215,7 @@ class OperationFolder:
             return
         for folder in self._elsewhere:
             if not os.path.isdir(folder):
-                raise DiskFailed(
-                    f"The folder {usual_path(folder)!r} is not there, and an interrupted operation has files in it.",
-                    action="Connect the disk it is on, then try again. "
-                    f"If it is gone for good, delete the folder {usual_path(self.path)!r}.",
-                )
+                raise DiskFailed("not_connected", folder=usual_path(folder), staging=usual_path(self.path))
 
     def discard(self, trash: Path) -> None:
         """Move the folder as it is to the trash, with what lies beside files where that can be: nothing is done."""

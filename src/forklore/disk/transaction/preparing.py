@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from forklore.disk.disk import Disk, is_there
 from forklore.disk.files import OpenFile
 from forklore.disk.transaction.folder import OperationFolder
-from forklore.disk.transaction.publishing import NameTaken, Publisher
+from forklore.disk.transaction.publishing import Publisher
 from forklore.disk.transaction.staging import Stager, has_content, prepare_edit
 from forklore.disk.transaction.swapping import JournalledChange
+from forklore.errors import NameTaken
 from forklore.model.names import cut_to_bytes
 from forklore.model.plan import Change, CreateFile, EditFile, Piece, Plan, Range, RestoreFile, TrashFile
 from forklore.planning.undo import TrashAltered, UndoRefused
@@ -95,7 +96,7 @@ class Preparation:
         target = self._publisher.target(written)
         if isinstance(change, CreateFile | RestoreFile) and is_there(target):
             # Found out now, so that whatever stands there after a crash with our content is known to be ours.
-            raise NameTaken(f"{target.stem!r} exists already.")
+            raise NameTaken(name=target.stem)
         aside = self._folder.aside(target, number)
         match change:
             case CreateFile():
@@ -114,9 +115,9 @@ class Preparation:
                 written["content"] = [list(segment) for segment in change.content]
                 item = self._publisher.item(written)
                 if is_there(item) and not has_content(item, change.content):
-                    raise TrashAltered(f"{change.item!r} in the trash is not what was put there.")
+                    raise TrashAltered(item=change.item)
                 if not is_there(item):
-                    raise UndoRefused(f"{target.name!r} is no longer in the trash.", action="Nothing was changed.")
+                    raise UndoRefused("not_in_trash", file=target.name)
                 self._disk.make_folder(target.parent)
                 if self._folder.is_elsewhere(target):
                     return self._begin_copy(stager, written, item, aside)

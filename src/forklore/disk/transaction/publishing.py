@@ -13,6 +13,7 @@ Each change becomes visible by one rename, and what that rename takes away tells
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 from forklore.disk.disk import Disk, fingerprint_at, is_there
@@ -20,15 +21,7 @@ from forklore.disk.files import ContextChanged
 from forklore.disk.places import Places
 from forklore.disk.transaction.staging import has_content
 from forklore.disk.transaction.swapping import JournalledChange, Swapper, content_of
-from forklore.errors import ForkloreError, Kind
-
-
-class NameTaken(ForkloreError):
-    """A file of that name exists already; nothing is ever overwritten."""
-
-    code = "NAME_TAKEN"
-    kind = Kind.CONFLICT
-    action = "Choose another name. Nothing was changed."
+from forklore.errors import NameTaken
 
 
 class Publisher:
@@ -47,14 +40,14 @@ class Publisher:
         match change["do"]:
             case "edit":
                 if "staged" in change and not self.swapper.swap(change):
-                    raise ContextChanged(f"{target.name!r} changed meanwhile.")
+                    raise ContextChanged(file=target.name)
             case "trash":
                 self._into_trash(change, target)
             case _:
                 try:
                     self._disk.rename_new(self._source(change), target)
                 except FileExistsError as error:
-                    raise NameTaken(f"{target.stem!r} exists already.") from error
+                    raise NameTaken(name=target.stem) from error
                 self._disk.sync_folder(target.parent)
 
     def is_published(self, change: JournalledChange) -> bool:
@@ -164,7 +157,7 @@ class Publisher:
     def _into_trash(self, change: JournalledChange, target: Path) -> None:
         before = fingerprint_at(target, follow=False)
         if not self._has(target, change):
-            raise ContextChanged(f"{target.name!r} changed meanwhile, or is gone.")
+            raise ContextChanged("gone", file=target.name)
         item, away = self.item(change), self._away(change)
         self._disk.make_folder(item.parent)
         if "beside" in change:
@@ -173,11 +166,11 @@ class Publisher:
                 self._disk.rename_new(copy, item)
                 self._disk.sync_folder(item.parent)
             if not self._has(item, change):
-                raise OSError(errno.EIO, "The copy for the trash is not whole")
+                raise OSError(errno.EIO, os.strerror(errno.EIO), str(item))
         self._disk.rename_new(target, away)
         if fingerprint_at(away, follow=False) != before:
             self._put_back(away, target)
-            raise ContextChanged(f"{target.name!r} changed meanwhile.")
+            raise ContextChanged(file=target.name)
         self._disk.sync_folder(away.parent)
         self._disk.sync_folder(target.parent)
 

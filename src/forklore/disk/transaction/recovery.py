@@ -21,6 +21,7 @@ from forklore.disk.workspace import Workspace
 from forklore.errors import DiskFailed, FormatNewer, LinkOutside, OperationForeign, PathOutside
 from forklore.gathered.folder import Unfinished
 from forklore.log.telling import tell
+from forklore.model.fact import Fact, fact
 from forklore.model.stored import STAGING, is_operation_id
 
 
@@ -75,16 +76,16 @@ class Transactions:
         """Return what is known of the operations that are running, or were interrupted; nothing is changed."""
         return [Run(self._site, name).look() for name in self.leftovers()]
 
-    def recover(self) -> list[str]:
-        """Finish or take back every interrupted operation of ours; return a sentence about each.
+    def recover(self) -> list[Fact]:
+        """Finish or take back every interrupted operation of ours; return what was done with each.
 
         What is not ours, or cannot be understood, is left alone. Raises ``ForkloreError`` when the disk does not let
         us: nothing new should be begun on top of it.
         """
         with _disk_failures():
-            return [sentence for name in self.leftovers() if (sentence := self._recover(name))]
+            return [done for name in self.leftovers() if (done := self._recover(name))]
 
-    def _recover(self, name: str) -> str:
+    def _recover(self, name: str) -> Fact | None:
         run = Run(self._site, name)
         found = run.look()
         try:
@@ -96,16 +97,16 @@ class Transactions:
         except DiskFailed:
             if found.fault or found.journal is not None:
                 raise  # it is ours, and waits for its disk
-        return ""
+        return None
 
-    def finish_foreign(self, name: str) -> str:
-        """Finish or take back an operation that is not ours, because the user asks for it; return a sentence."""
+    def finish_foreign(self, name: str) -> Fact:
+        """Finish or take back an operation that is not ours, because the user asks for it; return what was done."""
         with _disk_failures():
             run = Run(self._site, name, is_foreign=True)
             found = run.look()
             if found.fault and not (found.journal and found.fault.code == OperationForeign.code):
                 raise found.fault
-            return run.resume(found.journal) or "Nothing was left to do."
+            return run.resume(found.journal) or fact("recovered", case="nothing")
 
     def discard(self, name: str) -> None:
         """Move an interrupted operation to the trash as it is: nothing of it is done, and nothing is taken back."""

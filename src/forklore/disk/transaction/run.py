@@ -34,8 +34,10 @@ from forklore.disk.workspace import Workspace
 from forklore.errors import ForkloreError
 from forklore.formats.json_text import NotJson
 from forklore.gathered.folder import Journal, Unfinished
+from forklore.log.changes import not_written
 from forklore.log.operations import Operation, Turn
 from forklore.log.telling import tell
+from forklore.model.fact import Fact, fact
 from forklore.model.plan import Change, EditFile, Fingerprint, LineEdit, Plan
 from forklore.model.stored import TRASH
 
@@ -49,7 +51,7 @@ class Applied:
     operation: Operation
 
     @property
-    def pending(self) -> tuple[str, ...]:
+    def pending(self) -> tuple[Fact, ...]:
         """What could not be written after the commit."""
         return self.operation.pending
 
@@ -162,7 +164,7 @@ class Run:
                 for path, expected in unchanged:
                     if fingerprint_at(Path(self._places.file(path))) != expected:
                         name = path.rpartition("/")[2]
-                        raise ContextChanged(f"{name!r} changed while the {journal['kind']} was being made.")
+                        raise ContextChanged("making", file=name, kind=journal["kind"])
             self._publisher.publish(change)
 
     def _is_committed(self, journal: dict[str, Any]) -> bool:
@@ -198,7 +200,7 @@ class Run:
                     self._follow(change, journal)
                 self._publisher.complete(change)
             except (OSError, ForkloreError, NotJson, IndexError, ValueError) as error:
-                pending.append(f"{change.get('role', change['do'])}: {error}")
+                pending.append(not_written(change.get("role", change["do"]), _reason(error)))
                 if number > commit and not self._was_made_after_all(change):
                     if change["do"] != "edit":
                         continue  # there is nothing to take back
@@ -219,7 +221,7 @@ class Run:
             self._folder.write_log(self._log.path(self.id), operation.to_json())
         except OSError as error:
             # The journal stays, so the next operation closes this one; it is done all the same.
-            return Applied(operation.with_pending(f"log: {error}"))
+            return Applied(operation.with_pending(not_written("log", _reason(error))))
         with suppress(OSError):  # the log counts; what is left is removed by the next operation
             self._dispose(journal, is_logged=True)
         tell("%s of %s is done: %s", operation.kind, operation.chat, operation.id)
@@ -240,7 +242,7 @@ class Run:
         for attempt in range(_ATTEMPTS):
             if self._edit_anew(change, journal, attempt):
                 return
-        raise ContextChanged(f"{Path(change['path']).name!r} is being written all the time.")
+        raise ContextChanged("busy", file=Path(change["path"]).name)
 
     def _refuse_if_named(self, path: str, *, is_undo: bool) -> None:
         """Keep a lorebook that was free when we looked, and may be in use by now."""
@@ -250,7 +252,7 @@ class Run:
             found = references(chats, gather_naming(self._workspace, chats))
             reasons = found.why_kept(name.removesuffix(".json"), is_ours=is_undo)  # a fork's clone, if it is an undo
             if reasons:
-                raise ContextChanged(f"{name!r} stays. {reasons[0]}")
+                raise ContextChanged("named", file=name, reason=reasons[0])
 
     def _edit_anew(self, change: dict[str, Any], journal: dict[str, Any], attempt: int) -> bool:
         """Work the edit out on the file as it is now and publish it; return False when it changed once more."""
@@ -293,18 +295,18 @@ class Run:
         """Return what is known of an operation that is running, or was interrupted; nothing is changed."""
         return self._folder.look()
 
-    def resume(self, journal: Journal | None) -> str:
-        """Finish or take back what was interrupted; return a sentence about it, or nothing where nothing was left."""
+    def resume(self, journal: Journal | None) -> Fact | None:
+        """Finish or take back what was interrupted; return what was done, or nothing where nothing was left."""
         self._folder.find_elsewhere()
         self._is_recovering = True
         if journal is None or is_there(self._log.path(self.id)):
             self._dispose(journal, is_logged=True)  # never begun, or over: only the tidying was interrupted
-            return ""
-        what = f"the interrupted {journal['kind']} of {journal['chat']}"
+            return None
+        about = {"kind": journal["kind"], "chat": journal["chat"]}
         if self._publisher.is_lost(journal["changes"][journal["commit"]]):
             self._dispose(journal, is_logged=False)
-            return f"Dropped {what}: what it made is not there any more."
-        return f"Took back {what}." if self._settle(journal) is None else f"Finished {what}."
+            return fact("recovered", case="dropped", **about)
+        return fact("recovered", case="taken_back" if self._settle(journal) is None else "finished", **about)
 
     def discard(self) -> None:
         """Move everything that was staged to the trash; the files of the story stay as they are."""
@@ -321,6 +323,12 @@ class Run:
         for change in journal["changes"] if journal and self._is_recovering else ():
             self._publisher.keep_aside(change)
         self._folder.remove(is_logged=is_logged)
+
+
+def _reason(error: Exception) -> str | Fact:
+    if isinstance(error, ForkloreError):
+        return error.fact
+    return getattr(error, "strerror", None) or str(error)
 
 
 _KEPT = ("do", "path", "role", "edits", "inverse", "content", "item")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import mmap
 import os
@@ -141,7 +142,7 @@ class Stager:
                 file.close()
         staged = fingerprint_at(file.path)
         if staged is None or staged.size != file.size:
-            raise OSError(f"{file.path.name} was not written whole")
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(file.path))
         return Staged(file.path, staged, _content(file.pieces, self._digests))
 
     def _expect_own_digests(self, file: Writing, wanted: Sequence[tuple[Bytes | Range, ...]]) -> None:

@@ -1,6 +1,7 @@
 """What a fork would come to."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -28,13 +29,21 @@ def test_the_fork_is_made_as_it_was_shown(opened: Opened, kind: str, name: str |
     checkpoint = kind == "checkpoint"
     made = workspace.checkpoint(MAREN, at=at, name=name) if checkpoint else workspace.branch(MAREN, at=at)
     made_json = made.to_json()
-    assert {key: shown[key] for key in shown if key in made_json} == {
-        key: value for key, value in made_json.items() if key != "operation"
+    findings = ("warnings", "notes")  # told of a fork that can still be made otherwise, or of one that is there
+    assert {key: shown[key] for key in shown if key in made_json and key not in findings} == {
+        key: value for key, value in made_json.items() if key not in ("operation", *findings)
     }
+    for key in findings:
+        assert [_as_made(each) for each in shown[key]] == [(each["code"], each["params"]) for each in made_json[key]]
     kept = [version["version"] for version in workspace.show(made.chat).running_versions]
     everything = [version["version"] for version in workspace.show(MAREN).running_versions]
     assert shown["versions_kept"] == kept
     assert sorted(shown["versions_kept"] + shown["versions_left_out"]) == sorted(everything)
+
+
+def _as_made(finding: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    params = finding["params"]
+    return finding["code"], {**params, "case": "made"} if params.get("case") == "fork" else params
 
 
 @pytest.mark.req(12, 33)

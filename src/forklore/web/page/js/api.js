@@ -6,17 +6,19 @@
 import { keyHeader } from "./key.js";
 
 /** @typedef {import("./types.js").Finding} Finding */
+/** @typedef {import("./types.js").Params} Params */
 
 /** A request that was not fulfilled, with what a person can do about it. */
 export class Problem extends Error {
   /**
    * @param {number} status 0 when the service did not answer
-   * @param {{code?: string, kind?: string, detail?: string, action?: string, findings?: Finding[]}} body
+   * @param {{code?: string, params?: Params, kind?: string, detail?: string, action?: string, findings?: Finding[]}} body
    */
   constructor(status, body) {
     super(body.detail ?? "");
     this.status = status;
     this.code = body.code ?? "";
+    this.params = body.params ?? null;
     this.kind = body.kind ?? "";
     this.detail = body.detail ?? "";
     this.action = body.action ?? "";

@@ -7,12 +7,12 @@ import { openRepairDialog } from "./dialogs/repair.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { button, callout, codeWords, more } from "./parts.js";
-import { findingPart } from "./problems.js";
+import { findingPart, notesPart } from "./problems.js";
 import { link } from "./router.js";
-import { said } from "./said.js";
 import { known, t } from "./strings.js";
 
 /** @typedef {import("./types.js").Verified} Verified */
+/** @typedef {import("./types.js").Proof} Proof */
 /** @typedef {import("./types.js").Finding} Finding */
 /** @typedef {import("./types.js").Lane} Lane */
 
@@ -25,7 +25,7 @@ import { known, t } from "./strings.js";
 export function findingsPart(verified, lane, changed) {
   const { findings } = verified;
   const good = !findings.length && (!lane || lane.health === "isolated");
-  const facts = Object.entries(verified.facts);
+  const proofs = proofsOf(verified.facts);
   return h(
     "div",
     { class: "findings" },
@@ -34,8 +34,31 @@ export function findingsPart(verified, lane, changed) {
     !good ? null : h("div", { class: "verdict verdict-good" }, icon("shield"), h("p", null, h("strong", null, t(`findings.good.${verified.kind === "main" ? "main" : "fork"}`)), h("br"), t("findings.good.text"))),
     findings.length && verified.ok ? h("p", null, t("findings.ok")) : null,
     ...findings.map((finding) => findingWithRepairs(finding, verified.chat, changed)),
-    facts.length ? more(t("findings.facts"), h("ul", { class: "plain" }, ...facts.map(([key, fact]) => h("li", { dir: "auto" }, h("strong", null, known(`fact.${key}`) ? t(`fact.${key}`) : codeWords(key)), ": ", said(fact))))) : null,
+    notesPart(verified.notes, (note) => repairsPart(note, verified.chat, changed)),
+    proofs.length ? more(t("findings.facts"), h("ul", { class: "plain" }, ...proofs.map(([what, proof]) => h("li", { dir: "auto" }, h("strong", null, what), ": ", proof)))) : null,
   );
+}
+
+/**
+ * What the record proves, in words.
+ * @param {Verified["facts"]} facts
+ * @returns {[string, string][]}
+ */
+function proofsOf({ messages, lorebooks }) {
+  if ([messages, ...Object.values(lorebooks ?? {})].every((proof) => !proof || proof.state === "unknown")) return [];
+  return [
+    .../** @type {[string, string][]} */ (messages ? [[t("timeline.messages"), proofWords("messages", messages)]] : []),
+    ...Object.entries(lorebooks ?? {}).map(([book, proof]) => /** @type {[string, string]} */ ([t("proof.lorebook", { name: book }), proofWords("entries", proof)])),
+  ];
+}
+
+/**
+ * @param {"messages" | "entries"} what
+ * @param {Proof} proof
+ * @returns {string}
+ */
+function proofWords(what, { state, changed = [] }) {
+  return known(`proof.${what}.${state}`) ? t(`proof.${what}.${state}`, { changed, count: changed.length }) : state;
 }
 
 /**
@@ -65,9 +88,16 @@ function elsewhere(lane, changed) {
  * @returns {HTMLElement}
  */
 export function findingWithRepairs(finding, chat, changed) {
-  const offers = finding.repairs.length && chat;
-  return findingPart(
-    finding,
-    offers ? h("p", { class: "finding-repairs" }, button(t("repair.button"), () => void openRepairDialog(chat, finding, changed), { class: "small", icon: "check" })) : null,
-  );
+  return findingPart(finding, repairsPart(finding, chat, changed));
+}
+
+/**
+ * @param {Finding} finding
+ * @param {string} chat
+ * @param {() => void} changed
+ * @returns {HTMLElement | null}
+ */
+function repairsPart(finding, chat, changed) {
+  if (!finding.repairs.length || !chat) return null;
+  return h("p", { class: "finding-repairs" }, button(t("repair.button"), () => void openRepairDialog(chat, finding, changed), { class: "small", icon: "check" }));
 }

@@ -3,7 +3,7 @@
  * @module
  */
 import { printable } from "./printable.js";
-import { language, number, t } from "./strings.js";
+import { language, t } from "./strings.js";
 
 const STAMP = /(\d{4})-(\d{1,2})-(\d{1,2})\s?@\s?(\d{1,2})h\s?(\d{1,2})m\s?(\d{1,2})s(?:\s?\d+ms)?/;
 const MINUTE = 60_000;
@@ -37,11 +37,11 @@ export function nameGroups(list) {
  */
 export function storyName(address) {
   const { folder, name, group } = parts(address);
-  const began = STAMP.exec(name);
+  const began = stampIn(name);
   const owner = group ? (groups.get(folder) ?? t("story.group")) : folder;
   if (!began) return { title: printable(name), note: printable(owner) };
-  const rest = name.replace(STAMP, "").replace(/^[\s-]+|[\s-]+$/g, "");
-  const note = t("story.began", { when: moment(stampTime(began)) });
+  const rest = name.replace(began.text, "").replace(/^[\s-]+|[\s-]+$/g, "");
+  const note = t("story.began", { when: moment(began.time) });
   return { title: printable(rest || owner), note };
 }
 
@@ -60,14 +60,36 @@ export function timelineName(address, parent) {
   }
   const front = `${parts(parent).name} - `;
   const own = name.startsWith(front) && name.length > front.length ? name.slice(front.length) : name;
-  const made = STAMP.exec(own);
-  return printable(made && own.endsWith(made[0]) ? own.replace(made[0], () => moment(stampTime(made))) : own);
+  return printable(dated(own));
 }
 
-/** @param {RegExpExecArray} found @returns {number} */
-function stampTime(found) {
-  const [year, month, day, hour, minute, second] = found.slice(1, 7).map(Number);
-  return new Date(year ?? 0, (month ?? 1) - 1, day, hour, minute, second).getTime();
+/**
+ * A name with the moment that SillyTavern writes into it as people write one.
+ * @param {string} text
+ * @returns {string}
+ */
+export function dated(text) {
+  const made = stampIn(text);
+  return made ? text.replace(made.text, () => moment(made.time)) : text;
+}
+
+/**
+ * What a chat is called when it stands alone: its whole name, in the reader's way to write a date.
+ * @param {string} address
+ * @returns {string}
+ */
+export function chatTitle(address) {
+  return printable(dated(parts(address).name));
+}
+
+/** @param {string} name @returns {{text: string, time: number} | null} the moment that SillyTavern wrote into it */
+function stampIn(name) {
+  const found = STAMP.exec(name);
+  if (!found) return null;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = found.slice(1, 7).map(Number);
+  const date = new Date(year, month - 1, day, hour, minute, second);
+  const isOne = date.getMonth() === month - 1 && date.getDate() === day && hour < 24 && minute < 60 && second < 60;
+  return isOne ? { text: found[0], time: date.getTime() } : null;
 }
 
 /**
@@ -120,8 +142,8 @@ export function ago(when) {
 /** @param {number} bytes @returns {string} */
 export function size(bytes) {
   if (bytes < 1000) return t("size.bytes", { count: bytes });
-  if (bytes < 1_000_000) return t("size.kilobytes", { count: number(Math.round(bytes / 1000)) });
-  return t("size.megabytes", { count: number(Math.round(bytes / 100_000) / 10) });
+  if (bytes < 1_000_000) return t("size.kilobytes", { count: Math.round(bytes / 1000) });
+  return t("size.megabytes", { count: Math.round(bytes / 100_000) / 10 });
 }
 
 /**

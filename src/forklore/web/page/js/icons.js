@@ -45,6 +45,6 @@ export function icon(which) {
   return svg(
     "svg",
     { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false" },
-    ...(PATHS[which] ?? []).map((d) => svg("path", { d })),
+    ...(Object.hasOwn(PATHS, which) ? (PATHS[which] ?? []) : []).map((d) => svg("path", { d })),
   );
 }

@@ -6,12 +6,13 @@ import { Problem, cancel, look, newJob } from "./api.js";
 import { fill, h } from "./dom.js";
 import { on } from "./events.js";
 import { icon } from "./icons.js";
-import { said } from "./said.js";
-import { known, number, t } from "./strings.js";
+import { factWords, known, number, t } from "./strings.js";
 
 const STEPS = 4;
 
 /** @typedef {import("./types.js").WishedJob} WishedJob */
+/** @typedef {import("./strings.js").Fact} Fact */
+/** @typedef {{step?: Fact & {number: number}, note?: Fact & {good: boolean | null}, done?: number, total?: number}} Told one thing of the progress */
 
 /**
  * @typedef {Object} Job
@@ -22,7 +23,7 @@ const STEPS = 4;
 
 /**
  * A job that listens for its progress.
- * @param {(told: {step?: number, title?: string, note?: string, good?: boolean | null, done?: number, total?: number}) => void} listener
+ * @param {(told: Told) => void} listener
  * @param {string} [id] of one that goes on already
  * @returns {Job}
  */
@@ -97,7 +98,7 @@ export function outcomeOf(id, tell, signal) {
 /**
  * The four steps of a fork, as they happen.
  * @param {"checkpoint" | "branch"} kind
- * @returns {{element: HTMLElement, tell: (told: any) => void, finish: () => void, fail: () => void}}
+ * @returns {{element: HTMLElement, tell: (told: Told) => void, finish: () => void, fail: () => void}}
  */
 export function stepList(kind) {
   const spokenPlace = h("p", { class: "spoken", role: "status", aria: { live: "polite" } });
@@ -121,15 +122,16 @@ export function stepList(kind) {
   return {
     element: h("div", { class: "steps-place" }, h("ol", { class: "steps" }, ...steps.map((step) => step.element)), spokenPlace),
     tell(told) {
-      if (typeof told.step === "number") {
-        current = told.step - 1;
+      if (told.step) {
+        current = told.step.number - 1;
         tick(current);
         const step = steps[current];
-        if (step) spokenPlace.textContent = t("step.spoken", { step: told.step, steps: STEPS, title: step.title });
-      } else if (typeof told.note === "string") {
-        const tone = told.good === true ? "good" : told.good === false ? "bad" : "plain";
-        const sign = told.good === true ? "✓ " : told.good === false ? "✗ " : "";
-        steps[Math.max(current, 0)]?.notes.append(h("li", { class: `note-${tone}`, dir: "auto" }, sign, said(told.note)));
+        if (step) spokenPlace.textContent = t("step.spoken", { step: told.step.number, steps: STEPS, title: step.title });
+      } else if (told.note) {
+        const { good } = told.note;
+        const tone = good === true ? "good" : good === false ? "bad" : "plain";
+        const sign = good === true ? "✓ " : good === false ? "✗ " : "";
+        steps[Math.max(current, 0)]?.notes.append(h("li", { class: `note-${tone}`, dir: "auto" }, sign, factWords(told.note)));
       }
     },
     finish() {

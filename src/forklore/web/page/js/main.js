@@ -31,17 +31,17 @@ import { readWork } from "./work.js";
  *   draws itself into *place*; everything it started ends with *signal*
  */
 
-/** @type {Record<string, View>} */
-const VIEWS = {
-  stories: showStories,
-  story: showStory,
-  timeline: showTimeline,
-  contamination: showContamination,
-  doctor: showDoctor,
-  log: showLog,
-  trash: showTrash,
-  settings: showSettings,
-};
+/** @type {Map<string, View>} */
+const VIEWS = new Map([
+  ["stories", showStories],
+  ["story", showStory],
+  ["timeline", showTimeline],
+  ["contamination", showContamination],
+  ["doctor", showDoctor],
+  ["log", showLog],
+  ["trash", showTrash],
+  ["settings", showSettings],
+]);
 const PATIENCE = 150;
 
 /** @type {HTMLElement} */
@@ -54,8 +54,9 @@ async function arrive() {
   running.abort();
   running = new AbortController();
   const { signal } = running;
-  const { view, args } = here();
-  const show = VIEWS[view] ?? showStories;
+  const { view: wanted, args } = here();
+  const view = VIEWS.has(wanted) ? wanted : "stories";
+  const show = VIEWS.get(view) ?? showStories;
   closeDialogs();
   markPlace(view);
   place.className = `view-${view}`;

@@ -4,10 +4,10 @@
  */
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { said } from "./said.js";
-import { known, t } from "./strings.js";
+import { actionFor, factWords, partOf, t } from "./strings.js";
 
 /** @typedef {import("./api.js").Problem} Problem */
+/** @typedef {import("./strings.js").Fact} Fact */
 /** @typedef {{label: string, act: () => void, operation?: string}} NoticeAction */
 
 const STAYS = 7000;
@@ -18,20 +18,35 @@ const calm = h("div", { class: "notices-calm", role: "status", aria: { live: "po
 const urgent = h("div", { class: "notices-urgent", role: "alert" });
 /** @type {HTMLElement[]} those that are shown, oldest first */
 let shown = [];
+/** @type {WeakMap<HTMLElement, Element>} the dialog that each was told in */
+const toldIn = new WeakMap();
 
 /** @returns {HTMLElement} the place of the notices */
 export function noticePlace() {
   return h("div", { class: "notices" }, calm, urgent);
 }
 
-/** A dialog is above everything else, so notices move into it: above its buttons, where they cover nothing. */
+/** @returns {Element} what is above everything else: the dialog that was opened last, or the page */
+function topmost() {
+  return [...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body;
+}
+
+/**
+ * A dialog is above everything else, so notices move into it: above its buttons, where they cover nothing. What was told
+ * before it was opened has nothing to do with it, and waits until it is closed.
+ */
 export function raiseNotices() {
   const place = calm.parentElement;
   if (!place) return;
-  const open = [...document.querySelectorAll("dialog[open]")].at(-1);
-  const foot = open?.querySelector(".dialog-foot");
-  const home = foot?.parentElement ?? open ?? document.body;
-  if (place.parentElement !== home) home.insertBefore(place, foot ?? null);
+  const top = topmost();
+  const foot = top.querySelector(":scope .dialog-foot");
+  const home = top === document.body ? top : (foot?.parentElement ?? top);
+  if (place.parentElement !== home) home.insertBefore(place, home === top ? null : foot);
+  for (const notice of shown) {
+    const owner = toldIn.get(notice);
+    if (!owner?.isConnected || (owner instanceof HTMLDialogElement && !owner.open)) toldIn.set(notice, top);
+    notice.hidden = toldIn.get(notice) !== top;
+  }
 }
 
 /**
@@ -65,6 +80,7 @@ function show(tone, title, text, actions) {
   );
   const undoes = actions.find((each) => each.operation)?.operation;
   if (undoes) notice.dataset["operation"] = undoes;
+  toldIn.set(notice, topmost());
   (tone === "bad" ? urgent : calm).append(notice);
   shown = [...shown.filter((each) => each.isConnected), notice];
   for (const old of shown.slice(0, -MOST)) old.remove();
@@ -97,11 +113,11 @@ export function told(title, text = "", actions = []) {
 
 /**
  * Something was done, but not all of it.
- * @param {string[]} pending what could not be written any more
+ * @param {Fact[]} pending what could not be written any more
  * @param {NoticeAction[]} [actions]
  */
 export function halfDone(pending, actions = []) {
-  show("bad", t("pending"), [...pending, t("pending.action")].join("\n"), actions);
+  show("bad", t("pending"), [...pending.map(factWords), t("pending.action")].join("\n"), actions);
 }
 
 /**
@@ -119,22 +135,23 @@ export function mentioned(title, actions = []) {
  */
 export function refused(problem) {
   if (!problem || problem.loggedOut) return;
-  const [title, text] = problemWords(problem);
-  show("bad", title, text, []);
+  const { title, choices, action } = problemWords(problem);
+  show("bad", title, [...choices, action].filter(Boolean).join("\n"), []);
 }
 
 /**
- * What a problem says and what can be done about it, in the language of the page where there are words for it.
+ * What a problem says, what there is to choose from, and what can be done about it: in the language of the page, or as
+ * the service says it where there are no words for it.
  * @param {Problem} problem
- * @returns {[string, string]}
+ * @returns {{title: string, choices: string[], action: string}}
  */
-export function problemWords(problem) {
-  if (problem.offline) return [t("problem.OFFLINE"), t("problem.OFFLINE.action")];
-  const title = known(`problem.${problem.code}`) ? t(`problem.${problem.code}`) : said(problem.detail) || t("problem.unknown");
-  // Of a bad request the service says what is to be done, or how the command line is used.
-  const theirs = problem.code === "BAD_REQUEST" && problem.action && !problem.action.includes("--help");
-  const action = known(`problem.${problem.code}.action`) && !theirs ? t(`problem.${problem.code}.action`) : said(problem.action);
-  return [title, action];
+export function problemWords({ offline, code, params, detail, action }) {
+  if (offline) return { title: t("problem.OFFLINE"), choices: [], action: t("problem.OFFLINE.action") };
+  // What only one finding blocks is refused in the name of that finding.
+  const fact = [`error.${code}`, `finding.${code}`].find((each) => params && partOf(each, "message", params));
+  if (!fact || !params) return { title: detail || t("problem.unknown"), choices: [], action };
+  const { choices = [], more_choices: more = 0 } = params;
+  return { title: partOf(fact, "message", params), choices: [...choices, ...(more ? [t("more", { count: more })] : [])], action: actionFor(fact, params) };
 }
 
 /**

@@ -11,7 +11,7 @@ import { problemWords, told } from "./notices.js";
 import { button, codeWords, factList, more, timelineLink, waiting } from "./parts.js";
 import { queuePart } from "./queue.js";
 import { sceneRecap } from "./scene_recap.js";
-import { many, number, t } from "./strings.js";
+import { number, t } from "./strings.js";
 
 /** @typedef {import("./types.js").Timeline} Timeline */
 /** @typedef {import("./types.js").Recap} Recap */
@@ -80,7 +80,7 @@ export function createPanel(chat, around) {
     } catch (error) {
       const problem = problemOf(error);
       if (!problem || mine !== turn) return;
-      const [title, action] = problemWords(problem);
+      const { title, action } = problemWords(problem);
       fill(body, h("div", { class: "panel-problem", role: "alert" }, icon("warning"), h("p", null, h("strong", null, title)), h("p", null, action)));
     }
   }
@@ -132,7 +132,7 @@ function recapPart(recap) {
     h("h2", null, t("recap.title", { number: recap.at })),
     !running && !combined && !scene ? h("p", { class: "quiet" }, t("recap.none")) : null,
     running
-      ? h("section", null, h("h3", null, t("recap.running")), h("p", { class: "quiet" }, t("recap.running.version", { version: running.version }), " · ", many("count.scenes", running.scenes)), h("div", { class: "recap-text", dir: "auto" }, running.text))
+      ? h("section", null, h("h3", null, t("recap.running")), h("p", { class: "quiet" }, t("recap.running.version", { version: running.version }), " · ", t("count.scenes", { count: running.scenes })), h("div", { class: "recap-text", dir: "auto" }, running.text))
       : null,
     scene && scene.text
       ? h("section", null, h("h3", null, t("recap.scene")), h("p", { class: "quiet" }, name(scene.name || t("scene.unnamed")), ` · #${number(scene.message)}`), h("div", { class: "recap-text", dir: "auto" }, ...sceneRecap(scene.text)))
@@ -212,7 +212,7 @@ function detailsPart(timeline, status, jump) {
                 "li",
                 null,
                 t("recap.running.version", { version: each.version }),
-                each.scene_count === null ? "" : ` · ${many("count.scenes", each.scene_count)}`,
+                each.scene_count === null ? "" : ` · ${t("count.scenes", { count: each.scene_count })}`,
                 each.new_scene_index === null ? null : h("span", null, " · ", h("button", { type: "button", class: "link-button", on: { click: () => jump(each.new_scene_index ?? 0) } }, `#${number(each.new_scene_index)}`)),
                 each.timestamp === null ? null : h("span", { class: "quiet" }, ` · ${moment(each.timestamp)}`),
               ),

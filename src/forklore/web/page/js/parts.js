@@ -3,7 +3,9 @@
  * @module
  */
 import { fill, h, name, spoken } from "./dom.js";
+import { chatTitle, parts } from "./format.js";
 import { icon } from "./icons.js";
+import { printable } from "./printable.js";
 import { link } from "./router.js";
 import { known, t } from "./strings.js";
 
@@ -12,10 +14,10 @@ import { known, t } from "./strings.js";
 /** @typedef {import("./types.js").Kind} Kind */
 /** @typedef {import("./types.js").PlannedChange} PlannedChange */
 
-/** @type {Record<Health, string>} */
-const HEALTH_ICON = { isolated: "shield", leaks: "leak", unverified: "question" };
-/** @type {Record<Kind, string>} */
-const KIND_ICON = { main: "main", checkpoint: "bookmark", branch: "branch" };
+/** @type {Map<Health, string>} */
+const HEALTH_ICON = new Map([["isolated", "shield"], ["leaks", "leak"], ["unverified", "question"]]);
+/** @type {Map<Kind, string>} */
+const KIND_ICON = new Map([["main", "main"], ["checkpoint", "bookmark"], ["branch", "branch"]]);
 
 /**
  * What the reader should know before anything else, with what can be done about it.
@@ -64,7 +66,7 @@ export function healthBadge(health, reason) {
   return h(
     "span",
     { class: `badge health-${health}`, title: why, data: { health } },
-    icon(HEALTH_ICON[health] ?? "question"),
+    icon(HEALTH_ICON.get(health) ?? "question"),
     h("span", null, t(`health.${health}`)),
     spoken(`: ${why}`),
   );
@@ -75,12 +77,12 @@ export function healthBadge(health, reason) {
  * @returns {HTMLElement}
  */
 export function kindBadge(kind) {
-  return h("span", { class: `badge kind-${kind}` }, icon(KIND_ICON[kind] ?? "main"), h("span", null, t(`kind.${kind}`)));
+  return h("span", { class: `badge kind-${kind}` }, icon(KIND_ICON.get(kind) ?? "main"), h("span", null, t(`kind.${kind}`)));
 }
 
 /** @param {Kind} kind @returns {SVGSVGElement} */
 export function kindIcon(kind) {
-  return icon(KIND_ICON[kind] ?? "main");
+  return icon(KIND_ICON.get(kind) ?? "main");
 }
 
 /** @returns {HTMLElement} */
@@ -180,7 +182,19 @@ export function planList(plan) {
  * @returns {HTMLAnchorElement}
  */
 export function timelineLink(chat, text, message) {
-  return h("a", { href: message === undefined ? link("timeline", chat) : link("timeline", chat, message) }, name(text));
+  return h("a", { href: message === undefined ? link("timeline", chat) : link("timeline", chat, message), title: printable(parts(chat).name) }, name(text));
+}
+
+/**
+ * What a chat is called, as people read it; its real name for who asks.
+ * @param {string} address
+ * @param {string} [className]
+ * @returns {HTMLElement}
+ */
+export function chatName(address, className) {
+  const element = name(chatTitle(address), className);
+  element.title = printable(parts(address).name);
+  return element;
 }
 
 /**

@@ -2,46 +2,70 @@
  * How problems and findings look: what it is, why, what to do.
  * @module
  */
-import { h } from "./dom.js";
+import { h, name } from "./dom.js";
 import { onceBack } from "./events.js";
 import { icon } from "./icons.js";
 import { problemWords } from "./notices.js";
-import { button, codeWords, queueWords } from "./parts.js";
+import { button, more, queueWords } from "./parts.js";
 import { link } from "./router.js";
-import { said, translated } from "./said.js";
-import { known, language, t } from "./strings.js";
+import { actionFor, partOf, t } from "./strings.js";
 
 /** @typedef {import("./api.js").Problem} Problem */
 /** @typedef {import("./types.js").Finding} Finding */
+/** @typedef {import("./types.js").Params} Params */
 /** @typedef {import("./dom.js").Child} Child */
 
 /**
- * The sentence of a finding: the service speaks English, the page has its own words for every code.
+ * What is told about a finding: in the language of the page, or as the service says it where there are no words for it.
  * @param {Finding} finding
- * @returns {string}
+ * @returns {{message: string, why: string, details: string, action: string, steps: string[]}}
  */
-export function findingTitle(finding) {
-  return translated(finding.message) ?? (language() === "en" || !known(`code.${finding.code}`) ? finding.message : codeWords(finding.code));
+function findingWords({ code, params: data, message, details, action }) {
+  const fact = `finding.${code}`;
+  const params = data ? withTypes(data) : {};
+  const title = data ? partOf(fact, "message", params) : "";
+  if (!title) return { message, why: "", details, action, steps: [] };
+  return {
+    message: title,
+    why: partOf(fact, "why", params),
+    details: partOf(fact, "details", params),
+    action: actionFor(fact, params),
+    steps: partOf(fact, "steps", params).split("\n").filter(Boolean),
+  };
 }
 
 /**
- * What to do about a finding.
- * @param {Finding} finding
- * @returns {string}
+ * @param {Params} params
+ * @returns {Params} the same with words for the types of the queue's operations
  */
-export function findingAction(finding) {
-  return known(`action.${finding.code}`) ? t(`action.${finding.code}`) : said(finding.action);
+function withTypes(params) {
+  const { operations } = params;
+  if (!Array.isArray(operations)) return params;
+  return { ...params, operations: operations.map((each) => ({ ...each, params: { ...each.params, operation: queueWords(each.params.operation) } })) };
 }
 
 /**
- * What else there is to say; what is not in the phrase book stays in the words of the service.
  * @param {Finding} finding
- * @returns {string}
+ * @returns {(HTMLElement | null)[]}
  */
-function findingDetails(finding) {
-  const told = findingTitle(finding) === finding.message || translated(finding.message) !== null;
-  const details = finding.code === "QUEUE_NOT_EMPTY" ? finding.details.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, queueWords) : said(finding.details);
-  return [told ? "" : finding.message, details].filter(Boolean).join("\n");
+function paragraphs(finding) {
+  const { message, why, details, action, steps } = findingWords(finding);
+  return [
+    h("p", { class: "finding-title" }, message, " ", h("code", { class: "code" }, finding.code)),
+    why ? h("p", { class: "finding-why", dir: "auto" }, why) : null,
+    details ? h("p", { class: "finding-details", dir: "auto" }, details) : null,
+    actionPart(action),
+    steps.length ? h("ol", { class: "finding-steps" }, ...steps.map((step) => h("li", null, step))) : null,
+  ];
+}
+
+/**
+ * What to do.
+ * @param {string} action
+ * @returns {HTMLElement | null}
+ */
+export function actionPart(action) {
+  return action ? h("p", { class: "finding-action" }, h("span", { aria: { hidden: true } }, "→ "), action) : null;
 }
 
 /**
@@ -51,21 +75,23 @@ function findingDetails(finding) {
  * @returns {HTMLElement}
  */
 export function findingPart(finding, ...more) {
-  const details = findingDetails(finding);
-  const action = findingAction(finding);
   return h(
     "div",
     { class: `finding finding-${finding.severity}`, data: { code: finding.code } },
     icon(finding.severity === "error" ? "leak" : "warning"),
-    h(
-      "div",
-      { class: "finding-words" },
-      h("p", { class: "finding-title" }, findingTitle(finding), " ", h("code", { class: "code" }, finding.code)),
-      details ? h("p", { class: "finding-details", dir: "auto" }, details) : null,
-      action ? h("p", { class: "finding-action" }, h("span", { aria: { hidden: true } }, "→ "), action) : null,
-      ...more,
-    ),
+    h("div", { class: "finding-words" }, ...paragraphs(finding), ...more),
   );
+}
+
+/**
+ * What is good to know and nothing to worry about, behind a word.
+ * @param {Finding[]} notes
+ * @param {(note: Finding) => Child} [below] what belongs below each
+ * @returns {HTMLElement | null}
+ */
+export function notesPart(notes, below = () => null) {
+  if (!notes.length) return null;
+  return more(t("notes", { count: notes.length }), h("ul", { class: "plain notes" }, ...notes.map((note) => h("li", { data: { code: note.code } }, ...paragraphs(note), below(note)))));
 }
 
 /**
@@ -74,21 +100,22 @@ export function findingPart(finding, ...more) {
  * @returns {HTMLElement}
  */
 export function reasons(findings) {
-  return h(
-    "ol",
-    { class: "reasons" },
-    ...findings.map((finding) => {
-      const details = findingDetails(finding);
-      const action = findingAction(finding);
-      return h(
-        "li",
-        { data: { code: finding.code } },
-        h("p", { class: "finding-title" }, findingTitle(finding), " ", h("code", { class: "code" }, finding.code)),
-        details ? h("p", { class: "finding-details", dir: "auto" }, details) : null,
-        action ? h("p", { class: "finding-action" }, h("span", { aria: { hidden: true } }, "→ "), action) : null,
-      );
-    }),
-  );
+  return h("ol", { class: "reasons" }, ...findings.map((finding) => h("li", { data: { code: finding.code } }, ...paragraphs(finding))));
+}
+
+/**
+ * Why something was refused, with what there is to choose from and what to do.
+ * @param {Problem} problem
+ * @returns {(HTMLElement | null)[]}
+ */
+export function refusalWords(problem) {
+  const { title, choices, action } = problemWords(problem);
+  return [h("p", { class: "finding-title", dir: "auto" }, title), choicesPart(choices), actionPart(action)];
+}
+
+/** @param {string[]} choices @returns {HTMLElement | null} */
+function choicesPart(choices) {
+  return choices.length ? h("ul", { class: "plain" }, ...choices.map((each) => h("li", null, name(each)))) : null;
 }
 
 /**
@@ -98,13 +125,13 @@ export function reasons(findings) {
  * @returns {HTMLElement}
  */
 export function problemPart(problem, again) {
-  const [title, action] = problemWords(problem);
+  const { title, choices, action } = problemWords(problem);
   const part = h(
     "div",
     { class: "emptiness trouble", role: "alert" },
     icon("warning"),
     h("h2", null, title),
-    problem.detail && said(problem.detail) !== title ? h("p", { class: "finding-details", dir: "auto" }, problem.detail) : null,
+    choicesPart(choices),
     action ? h("p", null, action) : null,
     problem.findings.length ? reasons(problem.findings) : null,
     problem.code && !problem.offline ? h("p", null, h("code", { class: "code" }, problem.code)) : null,

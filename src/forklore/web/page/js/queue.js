@@ -4,11 +4,11 @@
  */
 import { change, problemOf } from "./api.js";
 import { ask } from "./dialog.js";
-import { h } from "./dom.js";
+import { h, name } from "./dom.js";
 import { icon } from "./icons.js";
 import { refused, told } from "./notices.js";
 import { button, queueWords } from "./parts.js";
-import { known, many, t } from "./strings.js";
+import { known, t } from "./strings.js";
 import { undoAction } from "./undo.js";
 
 /** @typedef {import("./types.js").Queue} Queue */
@@ -29,7 +29,8 @@ export function queueList(operations) {
 /** @param {Queued} operation @returns {HTMLElement} */
 function words(operation) {
   const status = known(`queue.${operation.status}`) ? t(`queue.${operation.status}`) : operation.status;
-  return h("span", { class: "queue-words" }, h("span", { title: operation.type }, queueWords(operation.type)), operation.target ? h("bdi", null, ` ${operation.target}`) : null, h("span", { class: `queue-status status-${operation.status}` }, status));
+  const about = operation.entity ?? (typeof operation.message === "number" ? t("queue.message", { number: operation.message }) : operation.target);
+  return h("span", { class: "queue-words" }, h("span", { title: operation.type }, queueWords(operation.type)), about ? [" ", name(about)] : null, h("span", { class: `queue-status status-${operation.status}` }, status));
 }
 
 /**
@@ -51,12 +52,12 @@ export function queuePart(queue, changed) {
   }
   async function cancel() {
     const ids = chosen();
-    const sure = await ask({ title: t("queue.cancel"), body: [h("p", null, many("queue.cancel.ask", ids.length)), h("p", { class: "quiet" }, t("queue.cancel.text"))], action: t("queue.cancel") });
+    const sure = await ask({ title: t("queue.cancel"), body: [h("p", null, t("queue.cancel.ask", { count: ids.length })), h("p", { class: "quiet" }, t("queue.cancel.text"))], action: t("queue.cancel") });
     if (!sure) return;
     try {
       /** @type {Queue} */
       const after = await change("queue", { chat: queue.chat, cancel: ids });
-      told(many("queue.cancelled", ids.length), "", after.operation ? [undoAction(after.operation)] : []);
+      told(t("queue.cancel.done", { count: ids.length }), "", after.operation ? [undoAction(after.operation)] : []);
       changed();
     } catch (error) {
       refused(problemOf(error));

@@ -4,6 +4,7 @@
  */
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { raiseNotices } from "./notices.js";
 import { t } from "./strings.js";
 
 /**
@@ -23,6 +24,8 @@ export function createSheet(panel, signal) {
     if (event.target === dialog) dialog.close();
   });
 
+  dialog.addEventListener("close", raiseNotices);
+
   function settle() {
     if (dialog.open) dialog.close();
     (narrow.matches ? dialog : aside).append(panel);
@@ -35,7 +38,9 @@ export function createSheet(panel, signal) {
   return {
     aside,
     open() {
-      if (narrow.matches && !dialog.open) dialog.showModal();
+      if (!narrow.matches || dialog.open) return;
+      dialog.showModal();
+      raiseNotices();
     },
     close() {
       if (dialog.open) dialog.close();

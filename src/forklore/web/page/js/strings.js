@@ -2,23 +2,20 @@
  * The words of the page, in the language of the reader.
  * @module
  */
+import { LANGUAGES, Words } from "/texts/words.js";
 import { printable } from "./printable.js";
 
-export const LANGUAGES = ["en", "zh"];
+/** @typedef {import("/texts/words.js").Fact} Fact */
+/** @typedef {import("/texts/words.js").Params} Params */
+
+export { LANGUAGES };
 const STORED = "forklore.language";
 
-/** @type {Record<string, string>} */
-let words = {};
-/** @type {Record<string, string>} */
-let source = {};
-let current = "en";
-/** @type {Intl.PluralRules} */
-let plural = new Intl.PluralRules("en");
-let figures = new Intl.NumberFormat("en");
+let words = new Words("en", {}, printable);
 
 /** @returns {string} the language that is shown */
 export function language() {
-  return current;
+  return words.language;
 }
 
 /** @returns {string} what the reader chose: a language, or "auto" */
@@ -39,16 +36,12 @@ function wanted() {
 }
 
 /**
- * Loads the words; without the file of the language, English.
+ * Loads the words.
  * @returns {Promise<void>}
  */
 export async function loadStrings() {
   const tag = wanted();
-  const read = async (/** @type {string} */ each) => (await fetch(`/page/lang/${each}.json`)).json();
-  [words, source] = await Promise.all([read(tag), tag === "en" ? {} : read("en")]);
-  current = tag;
-  plural = new Intl.PluralRules(tag);
-  figures = new Intl.NumberFormat(tag);
+  words = new Words(tag, await (await fetch(`/texts/${tag}.json`)).json(), printable);
   document.documentElement.lang = tag === "zh" ? "zh-CN" : tag;
 }
 
@@ -65,46 +58,48 @@ export async function chooseLanguage(tag) {
 
 /** @param {string} key @returns {boolean} whether there are words for it */
 export function known(key) {
-  return key in words;
+  return words.has(key);
 }
 
 /**
- * The English words, by the rest of their keys.
- * @param {string} front of the keys
- * @returns {Map<string, string>} none while English is shown
- */
-export function english(front) {
-  return new Map(Object.entries(source).filter(([key]) => key.startsWith(front)).map(([key, text]) => [key.slice(front.length), text]));
-}
-
-/**
- * The words for a key, with {placeholders} replaced: a name in a sentence is one line of it.
+ * The words for a key with its gaps filled: a name in a sentence is one line of it.
  * @param {string} key
- * @param {Record<string, string | number>} [values]
+ * @param {Params} [params]
  * @returns {string}
  */
-export function t(key, values = {}) {
-  const text = words[key] ?? key;
-  return text.replace(/\{(\w+)\}/g, (whole, slot) => {
-    const value = values[slot];
-    if (value === undefined) return whole;
-    return typeof value === "number" ? number(value) : printable(value);
-  });
+export function t(key, params = {}) {
+  return words.text(key, params);
 }
 
 /**
- * The words for a number of things: the key's "one" or "other".
- * @param {string} key
- * @param {number} count
- * @param {Record<string, string | number>} [values]
+ * One part of what is told about a finding or an error.
+ * @param {string} fact such as "finding.CHAT_DAMAGED"
+ * @param {string} part
+ * @param {Params} params
+ * @returns {string} empty when there is none
+ */
+export function partOf(fact, part, params) {
+  return words.part(fact, part, params);
+}
+
+/**
+ * What to do about a finding or an error: on this page, where that is not what one does elsewhere.
+ * @param {string} fact
+ * @param {Params} params
  * @returns {string}
  */
-export function many(key, count, values = {}) {
-  const form = plural.select(count) === "one" ? "one" : "other";
-  return t(`${key}.${form}`, { ...values, count });
+export function actionFor(fact, params) {
+  const places = params["case"] ? [`${fact}.${params["case"]}`, fact] : [fact];
+  const key = places.flatMap((each) => [`${each}.page`, `${each}.action`]).find(known);
+  return key ? t(key, params) : "";
+}
+
+/** @param {Fact} fact a reason, or what was found or done @returns {string} */
+export function factWords(fact) {
+  return words.word(fact);
 }
 
 /** @param {number} value @returns {string} */
 export function number(value) {
-  return figures.format(value);
+  return words.grammar.number(value);
 }

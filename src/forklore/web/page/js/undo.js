@@ -15,9 +15,9 @@ import { t } from "./strings.js";
  */
 export async function undo(operation, { why = refused, done = t("undo.done"), later = [] } = {}) {
   try {
-    /** @type {string[]} */
+    /** @type {import("./strings.js").Fact[]} */
     const pending = [];
-    for (const each of [...later, operation]) pending.push(...(await change("undo", { operation: each })).pending);
+    for (const each of [...later, operation]) pending.push(...(await change("undo", { operation: each })).pending_facts);
     dropNotice(operation);
     if (pending.length) halfDone(pending);
     else told(done);

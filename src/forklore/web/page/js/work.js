@@ -13,8 +13,8 @@ import { t } from "./strings.js";
 
 /** @typedef {import("./types.js").WishedJob} WishedJob */
 
-/** @type {Record<string, (job: WishedJob) => void>} what shows a job, by its command */
-const SHOW = { isolate: ({ job, chat }) => openIsolateAllDialog(chat, () => undefined, job) };
+/** @type {Map<string, (job: WishedJob) => void>} what shows a job, by its command */
+const SHOW = new Map([["isolate", ({ job, chat }) => openIsolateAllDialog(chat, () => undefined, job)]]);
 
 /** @type {import("./job.js").Job[]} */
 let followed = [];
@@ -28,7 +28,7 @@ export async function readWork() {
     const jobs = await unwatchedJobs();
     for (const each of followed) each.end.abort();
     followed = [];
-    fill(workPlace, ...jobs.filter(({ command }) => command in SHOW).map(strip));
+    fill(workPlace, ...jobs.filter(({ command }) => SHOW.has(command)).map(strip));
   } catch (error) {
     problemOf(error); // it is asked again when the service is back
   }
@@ -36,7 +36,7 @@ export async function readWork() {
 
 /** @param {WishedJob} job @returns {HTMLElement} */
 function strip(job) {
-  const show = button(t("work.show"), () => SHOW[job.command]?.(job), { class: "small" });
+  const show = button(t("work.show"), () => SHOW.get(job.command)?.(job), { class: "small" });
   if (job.ended) {
     const seen = iconButton(t("close"), "close", () => void cancel(job.job).catch(() => undefined));
     return h("div", { class: "banner work", data: { job: job.job } }, icon("shield"), h("p", { role: "status" }, t("work.isolate.ended")), show, seen);

@@ -5,11 +5,11 @@
 import { change, look, problemOf } from "../api.js";
 import { ask } from "../dialog.js";
 import { h, name } from "../dom.js";
-import { parts, timelineName } from "../format.js";
+import { chatTitle, timelineName } from "../format.js";
 import { refused, told } from "../notices.js";
+import { chatName } from "../parts.js";
 import { go } from "../router.js";
-import { said } from "../said.js";
-import { many, t } from "../strings.js";
+import { factWords, t } from "../strings.js";
 import { undoAction } from "../undo.js";
 
 /** @typedef {import("../types.js").Timeline} Timeline */
@@ -25,10 +25,10 @@ export async function openDeleteDialog(chat) {
     const sure = await ask({
       title: t("delete.title"),
       body: [
-        h("p", null, name(parts(chat).name, "name strong")),
+        h("p", null, chatName(chat, "name strong")),
         h("p", null, t("delete.text")),
         timeline.children.length
-          ? h("div", { class: "callout callout-warn" }, h("div", null, h("p", { class: "callout-title" }, many("delete.children", timeline.children.length)), h("ul", { class: "plain" }, ...timeline.children.map((child) => h("li", null, name(timelineName(child, chat)))))))
+          ? h("div", { class: "callout callout-warn" }, h("div", null, h("p", { class: "callout-title" }, t("delete.children", { count: timeline.children.length })), h("ul", { class: "plain" }, ...timeline.children.map((child) => h("li", null, name(timelineName(child, chat)))))))
           : null,
       ],
       action: t("delete.do"),
@@ -36,8 +36,8 @@ export async function openDeleteDialog(chat) {
     });
     if (!sure) return;
     const deleted = await change("delete", { chat, yes: timeline.children.length > 0 });
-    const kept = deleted.kept_because.length ? `${t("delete.kept")} ${deleted.kept_because.map(said).join(" ")}` : "";
-    told(t("delete.done", { name: parts(chat).name }), kept, [undoAction(deleted.operation)]);
+    const kept = deleted.kept_facts.length ? `${t("delete.kept")} ${deleted.kept_facts.map(factWords).join(" ")}` : "";
+    told(t("delete.done", { name: chatTitle(chat) }), kept, [undoAction(deleted.operation)]);
     if (timeline.parent) go("story", timeline.parent);
     else if (timeline.children[0]) go("story", timeline.children[0]);
     else go("stories");

@@ -6,18 +6,18 @@ import { change, look, problemOf } from "../api.js";
 import { openDialog } from "../dialog.js";
 import { fill, h, name } from "../dom.js";
 import { on, onceBack } from "../events.js";
-import { parts } from "../format.js";
+import { chatTitle } from "../format.js";
 import { icon } from "../icons.js";
 import { startJob, stepList } from "../job.js";
 import { problemWords, refused, told } from "../notices.js";
-import { button, emptiness, factList, waiting } from "../parts.js";
-import { findingPart, reasons } from "../problems.js";
+import { button, chatName, emptiness, factList, waiting } from "../parts.js";
+import { findingPart, notesPart, reasons, refusalWords } from "../problems.js";
 import { BUSY, queueList } from "../queue.js";
 import { go } from "../router.js";
 import { number, t } from "../strings.js";
 import { undo, undoAction } from "../undo.js";
 import { forkForm } from "./fork_form.js";
-import { carriedParts, previewPart } from "./preview.js";
+import { HIDDEN, carriedParts, previewPart } from "./preview.js";
 
 /** @typedef {import("../api.js").Problem} Problem */
 /** @typedef {import("../types.js").Fork} Fork */
@@ -140,11 +140,10 @@ export function openForkDialog({ chat, kind, at }) {
    * @param {HTMLElement} steps
    */
   function drawDone(made, steps) {
-    const shown = parts(made.chat).name;
     let undone = false;
     /** @type {string[]} what was done to it here, and has to be undone before it */
     const later = [];
-    const tell = () => undone || told(t(`fork.done.${made.kind}`, { name: shown }), "", [undoAction(made.operation, later)]);
+    const tell = () => undone || told(t(`fork.done.${made.kind}`, { name: chatTitle(made.chat) }), "", [undoAction(made.operation, later)]);
     if (signal.aborted) return void tell();
     signal.addEventListener("abort", tell); // as long as the dialog is open it says all that itself
     dialog.retitle(t(`fork.done.title.${made.kind}`));
@@ -154,13 +153,15 @@ export function openForkDialog({ chat, kind, at }) {
     }, { class: "primary", icon: "book" });
     fill(
       dialog.body,
-      h("div", { class: "verdict verdict-good" }, h("p", null, h("strong", null, name(shown)), h("br"), t("fork.done.text"))),
+      h("div", { class: "verdict verdict-good" }, h("p", null, h("strong", null, chatName(made.chat)), h("br"), t("fork.done.text"))),
       factList([
         [t("details.messages"), number(made.messages)],
         [t("word.lorebook"), made.lorebook ? name(made.lorebook) : t("lane.no_book")],
         [t("details.entries"), made.lorebook ? `${number(made.entries)} · ${t(`source.${made.lorebook_source}`)}` : null],
       ]),
-      ...made.warnings.map((warning) => (warning.code === "HISTORY_HIDDEN" ? hiddenPart(made, later) : findingPart(warning))),
+      [...made.warnings, ...made.notes].some(({ code }) => code === HIDDEN) ? hiddenPart(made, later) : null,
+      ...made.warnings.filter(({ code }) => code !== HIDDEN).map((warning) => findingPart(warning)),
+      notesPart(made.notes.filter(({ code }) => code !== HIDDEN)),
       ...carriedParts(["fork.done.carried", "fork.done.left"], made),
       steps,
     );
@@ -194,7 +195,7 @@ export function openForkDialog({ chat, kind, at }) {
   form.ready.then(drawForm, (error) => {
     const problem = problemOf(error);
     if (!problem) return;
-    const [title, action] = problemWords(problem);
+    const { title, action } = problemWords(problem);
     fill(dialog.body, emptiness("warning", title, h("p", null, action)));
     fill(dialog.foot, button(t("close"), dialog.close));
   });
@@ -233,14 +234,13 @@ function onlyQueue(problem) {
  */
 function refusal(problem, kind) {
   const blocks = blocking(problem);
-  const [title, action] = problemWords(problem);
   return h(
     "section",
     { class: "refusal" },
     h("h3", null, t(`fork.cannot.${kind}`)),
     blocks.length
       ? [h("p", null, t("fork.requirements")), reasons(blocks), onlyQueue(problem) ? h("p", null, t("fork.when_ready.text")) : null]
-      : [h("p", { class: "finding-title" }, title), action ? h("p", { class: "finding-action" }, h("span", { aria: { hidden: true } }, "→ "), action) : null],
+      : refusalWords(problem),
   );
 }
 
@@ -255,7 +255,7 @@ function hiddenPart(made, later) {
   const show = async () => {
     try {
       /** @type {import("../types.js").Repairs} */
-      const repaired = await change("repair", { chat: made.chat, code: "HISTORY_HIDDEN", with: "show-last-scene" });
+      const repaired = await change("repair", { chat: made.chat, code: HIDDEN, with: "show-last-scene" });
       place.remove();
       if (repaired.operation) later.push(repaired.operation);
       told(t("repair.done"), t("repair.show-last-scene")); // the “Undo” of the fork takes this back too

@@ -5,8 +5,9 @@
 import { look } from "../api.js";
 import { fill, freshId, h, name, spoken, whenQuiet } from "../dom.js";
 import { parts } from "../format.js";
-import { kindIcon } from "../parts.js";
+import { chatName, kindIcon } from "../parts.js";
 import { number, t } from "../strings.js";
+import { HIDDEN } from "./preview.js";
 
 /** @typedef {import("../types.js").Timeline} Timeline */
 /** @typedef {import("../types.js").Page} Page */
@@ -142,7 +143,7 @@ export function forkForm({ chat, kind, at, signal, changed, entered }) {
         h("label", { class: `kind-card kind-${each}` }, kinds[index], kindIcon(each), h("span", null, h("strong", null, t(`kind.${each}`)), h("span", { class: "kind-means" }, t(`fork.means.${each}`)))),
       ),
     ),
-    h("p", { class: "fork-parent quiet" }, t("fork.of"), " ", name(parts(chat).name)),
+    h("p", { class: "fork-parent quiet" }, t("fork.of"), " ", chatName(chat)),
     h("div", { class: "field" }, h("label", { for: where.id }, t("fork.at")), h("div", { class: "at-place" }, where, quick), excerpt),
     nameField,
     swipeField,
@@ -168,7 +169,7 @@ export function forkForm({ chat, kind, at, signal, changed, entered }) {
     /** @param {Preview} preview */
     seen(preview) {
       if (!called.value) called.placeholder = parts(preview.chat).name;
-      const hidden = preview.warnings.some((warning) => warning.code === "HISTORY_HIDDEN");
+      const hidden = [...preview.warnings, ...preview.notes].some(({ code }) => code === HIDDEN);
       if (hidden || !show.checked) showField.hidden = !hidden;
     },
   };

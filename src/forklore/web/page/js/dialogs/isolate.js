@@ -7,7 +7,7 @@ import { openDialog } from "../dialog.js";
 import { fill, h, name } from "../dom.js";
 import { refused, told } from "../notices.js";
 import { button, factList, more, planList, waiting } from "../parts.js";
-import { findingPart, problemPart } from "../problems.js";
+import { findingPart, notesPart, problemPart } from "../problems.js";
 import { number, t } from "../strings.js";
 import { undoAction } from "../undo.js";
 
@@ -51,6 +51,7 @@ export function openIsolateDialog(chat, { share = false, changed = () => undefin
           [t("preview.versions.left"), done.removed_versions.join(", ")],
         ]),
         ...done.warnings.map((/** @type {import("../types.js").Finding} */ warning) => findingPart(warning)),
+        notesPart(done.notes),
         done.left_out_entries.length ? more(t("isolate.left_out"), h("ul", { class: "plain" }, ...done.left_out_entries.map((/** @type {string} */ each) => h("li", null, name(each))))) : null,
       );
       fill(dialog.foot, button(t("close"), dialog.close, { class: "primary" }));

@@ -5,13 +5,13 @@
 import { Problem, change, problemOf } from "../api.js";
 import { openDialog } from "../dialog.js";
 import { fill, h, name } from "../dom.js";
-import { parts, storyName, timelineName } from "../format.js";
+import { storyName, timelineName } from "../format.js";
 import { icon } from "../icons.js";
 import { outcomeOf, progressBar, startJob, unwatchedJobs, watchJob } from "../job.js";
-import { problemWords, refused as refusedNotice } from "../notices.js";
-import { button, emptiness, more, planList, waiting } from "../parts.js";
-import { findingPart, problemPart, reasons } from "../problems.js";
-import { many, t } from "../strings.js";
+import { refused as refusedNotice } from "../notices.js";
+import { button, chatName, emptiness, more, planList, waiting } from "../parts.js";
+import { findingPart, notesPart, problemPart, reasons, refusalWords } from "../problems.js";
+import { t } from "../strings.js";
 import { undo } from "../undo.js";
 
 /** @typedef {import("../types.js").IsolatedFork} IsolatedFork */
@@ -62,7 +62,7 @@ export function openIsolateAllDialog(chat, changed = () => undefined, job = "") 
       count ? h("ol", { class: "rows forks" }, ...planned.forks.map((fork) => row(fork, comes(fork)))) : null,
       refusedPart(planned.refused),
     );
-    const yes = button(many("isolate.all.do", count), () => void apply(planned), { class: "primary", icon: "shield" });
+    const yes = button(t("isolate.all.do", { count }), () => void apply(planned), { class: "primary", icon: "shield" });
     fill(dialog.foot, button(t("cancel"), dialog.close), count ? yes : null);
     yes.focus();
   }
@@ -107,7 +107,7 @@ export function openIsolateAllDialog(chat, changed = () => undefined, job = "") 
   function drawDone(done) {
     if (dialog.signal.aborted) return;
     const close = button(t("close"), dialog.close, { class: "primary" });
-    dialog.retitle(many("isolate.all.done", done.forks.length));
+    dialog.retitle(t("isolate.all.done", { count: done.forks.length }));
     fill(
       dialog.body,
       done.forks.length ? h("p", null, t("isolate.all.after")) : null,
@@ -128,8 +128,8 @@ export function openIsolateAllDialog(chat, changed = () => undefined, job = "") 
       back.remove();
       changed();
     }, { class: "small", icon: "undo" });
-    back.setAttribute("aria-label", t("log.undo", { what: parts(fork.chat).name }));
-    const item = row(fork, ...fork.warnings.map((warning) => findingPart(warning)));
+    back.setAttribute("aria-label", t("log.undo", { what: timelineName(fork.chat, fork.parent) }));
+    const item = row(fork, ...fork.warnings.map((warning) => findingPart(warning)), notesPart(fork.notes));
     item.append(state, back);
     return item;
   }
@@ -177,10 +177,11 @@ function comes(fork) {
   return h(
     "div",
     { class: "fork-comes" },
-    h("p", null, fork.outcome === "adopted" ? t("isolate.all.adopts") : fork.lorebook ? many("isolate.all.gets", fork.entries) : t("preview.no_book")),
-    left.length ? more(many("isolate.all.leaves", left.length), h("ul", { class: "plain" }, ...left.map((each) => h("li", null, name(each))))) : null,
+    h("p", null, fork.outcome === "adopted" ? t("isolate.all.adopts") : fork.lorebook ? t("isolate.all.gets", { count: fork.entries }) : t("preview.no_book")),
+    left.length ? more(t("isolate.all.leaves", { count: left.length }), h("ul", { class: "plain" }, ...left.map((each) => h("li", null, name(each))))) : null,
     ...fork.warnings.map((warning) => findingPart(warning)),
-    more(many("preview.files", fork.plan.length), planList(fork.plan)),
+    notesPart(fork.notes),
+    fork.plan ? more(t("preview.files", { count: fork.plan.length }), planList(fork.plan)) : null,
   );
 }
 
@@ -190,15 +191,14 @@ function refusedPart(refused) {
   return h(
     "section",
     { class: "refusal" },
-    h("h3", null, many("isolate.all.refused", refused.length)),
-    ...refused.map(({ chat, error }) => {
-      const [title, action] = problemWords(new Problem(409, { ...error, detail: error.message }));
-      return h(
+    h("h3", null, t("isolate.all.refused", { count: refused.length })),
+    ...refused.map(({ chat, error }) =>
+      h(
         "div",
         { data: { chat } },
-        h("p", null, name(parts(chat).name, "name strong")),
-        error.findings.length ? reasons(error.findings) : [h("p", null, title), h("p", { class: "finding-action" }, h("span", { aria: { hidden: true } }, "→ "), action)],
-      );
-    }),
+        h("p", null, chatName(chat, "name strong")),
+        error.findings.length ? reasons(error.findings) : refusalWords(new Problem(409, { ...error, detail: error.message })),
+      ),
+    ),
   );
 }

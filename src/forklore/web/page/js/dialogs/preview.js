@@ -3,33 +3,37 @@
  * @module
  */
 import { h, name } from "../dom.js";
-import { parts } from "../format.js";
-import { factList, more, planList } from "../parts.js";
-import { findingPart } from "../problems.js";
-import { known, many, t } from "../strings.js";
+import { chatName, factList, more, planList } from "../parts.js";
+import { findingPart, notesPart } from "../problems.js";
+import { known, t } from "../strings.js";
 
 /** @typedef {import("../types.js").Preview} Preview */
 
+/** The model sees none of the fork's messages; a warning, or a note. */
+export const HIDDEN = "HISTORY_HIDDEN";
+
 /** @param {Preview} preview @returns {HTMLElement} */
 export function previewPart(preview) {
-  // The form offers the remedy for this one itself.
-  const shown = preview.warnings.filter((warning) => warning.code !== "HISTORY_HIDDEN");
+  // The form offers the remedy for what is hidden itself.
+  const shown = preview.warnings.filter(({ code }) => code !== HIDDEN);
+  const notes = preview.notes.filter(({ code }) => code !== HIDDEN);
   return h(
     "section",
     { class: "preview" },
     h("h3", null, t("preview.title")),
     factList([
-      [t("preview.chat"), name(parts(preview.chat).name)],
-      [t("details.messages"), many("count.messages", preview.messages)],
+      [t("preview.chat"), chatName(preview.chat)],
+      [t("details.messages"), t("count.messages", { count: preview.messages })],
       [t("word.lorebook"), preview.lorebook ? name(preview.lorebook) : t("preview.no_book")],
-      [t("details.entries"), preview.lorebook ? `${many("count.entries", preview.entries)} · ${t(`source.${preview.lorebook_source}`)}` : null],
+      [t("details.entries"), preview.lorebook ? `${t("count.entries", { count: preview.entries })} · ${t(`source.${preview.lorebook_source}`)}` : null],
       [t("preview.versions.kept"), preview.versions_kept.join(", ")],
       [t("preview.versions.left"), preview.versions_left_out.join(", ")],
     ]),
     shown.length ? h("p", { class: "quiet" }, t("preview.warned")) : null,
     ...shown.map((warning) => findingPart(warning)),
+    notesPart(notes),
     ...carriedParts(["preview.carried", "preview.left"], preview),
-    more(many("preview.files", preview.plan.length), planList(preview.plan)),
+    more(t("preview.files", { count: preview.plan.length }), planList(preview.plan)),
   );
 }
 
@@ -41,8 +45,8 @@ export function previewPart(preview) {
  */
 export function carriedParts([carriedWords, leftWords], { carried_from_present: carried, left_out: left }) {
   return [
-    carried.length ? more(many(carriedWords, carried.length), h("p", { class: "quiet" }, t("preview.carried.text")), keys(carried)) : null,
-    left.length ? more(many(leftWords, left.length), h("p", { class: "quiet" }, t("preview.left.text")), keys(left)) : null,
+    carried.length ? more(t(carriedWords, { count: carried.length }), h("p", { class: "quiet" }, t("preview.carried.text")), keys(carried)) : null,
+    left.length ? more(t(leftWords, { count: left.length }), h("p", { class: "quiet" }, t("preview.left.text")), keys(left)) : null,
   ];
 }
 

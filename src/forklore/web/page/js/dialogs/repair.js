@@ -8,7 +8,7 @@ import { fill, freshId, h } from "../dom.js";
 import { halfDone, told } from "../notices.js";
 import { button, planList, waiting } from "../parts.js";
 import { findingPart, problemPart } from "../problems.js";
-import { known, language, t } from "../strings.js";
+import { known, t } from "../strings.js";
 import { undoAction } from "../undo.js";
 
 /** @typedef {import("../types.js").Finding} Finding */
@@ -72,7 +72,7 @@ export async function openRepairDialog(chat, finding, changed) {
       const done = await change("repair", { chat, code: finding.code, with: chosen });
       dialog.close();
       const actions = done.operation ? [undoAction(done.operation)] : [];
-      if (done.pending.length) halfDone(done.pending, actions);
+      if (done.pending_facts.length) halfDone(done.pending_facts, actions);
       else told(t("repair.done"), known(`repair.${chosen}`) ? t(`repair.${chosen}`) : chosen, actions);
       changed();
     } catch (error) {
@@ -96,6 +96,6 @@ export async function openRepairDialog(chat, finding, changed) {
 
 /** @param {RepairOffered} offered @returns {string} */
 function repairWords(offered) {
-  if (known(`repair.${offered.repair}`)) return t(`repair.${offered.repair}`);
-  return language() === "en" ? offered.does : `${offered.repair}: ${offered.does}`;
+  const key = offered.source ? `repair.${offered.repair}.${offered.source}` : `repair.${offered.repair}`;
+  return known(key) ? t(key) : offered.does;
 }

@@ -12,8 +12,7 @@ import { refused } from "../notices.js";
 import { button, emptiness, kindBadge, more, timelineLink, trail } from "../parts.js";
 import { keepFresh } from "../refresh.js";
 import { link } from "../router.js";
-import { said } from "../said.js";
-import { known, many, t } from "../strings.js";
+import { factWords, known, t } from "../strings.js";
 
 /** @typedef {import("../types.js").Contamination} Report */
 /** @typedef {import("../types.js").EntryOrigin} Entry */
@@ -87,7 +86,7 @@ export async function showContamination(place, args, signal) {
     const forks = shown.timelines.filter((timeline) => timeline.kind !== "main");
     const everywhere = shown.total - shown.apart;
     const wasOpen = rest.closest("details")?.open;
-    const restPart = more(many("contamination.everywhere", everywhere), rest);
+    const restPart = more(t("contamination.everywhere", { count: everywhere }), rest);
     restPart.open = Boolean(wasOpen);
     fill(apart);
     fill(rest);
@@ -105,7 +104,7 @@ export async function showContamination(place, args, signal) {
           "section",
           { class: "card" },
           h("h2", { class: "group-title" }, icon("book"), " ", name(shown.book)),
-          h("p", null, many("contamination.shared", shown.timelines.length)),
+          h("p", null, t("contamination.shared", { count: shown.timelines.length })),
           shown.timelines.length > 1 && forks.length > 1 ? h("p", null, button(t("isolate.all.button"), () => openIsolateAllDialog(shown.story, () => void load()), { class: "small", icon: "shield" })) : null,
           h(
             "ul",
@@ -121,7 +120,7 @@ export async function showContamination(place, args, signal) {
           ),
         ),
         shown.timelines.length < 2 ? emptiness("shield", t("contamination.alone"), h("p", null, t("contamination.alone.text"))) : null,
-        shown.apart ? h("section", null, h("h2", null, many("contamination.apart", shown.apart)), apart) : null,
+        shown.apart ? h("section", null, h("h2", null, t("contamination.apart", { count: shown.apart })), apart) : null,
         everywhere ? h("section", { class: "card" }, restPart) : null,
       ),
     );
@@ -173,7 +172,7 @@ function producers(entry, word) {
       " ",
       h("span", { class: `chip confidence-${producer.confidence}` }, known(`confidence.${producer.confidence}`) ? t(`confidence.${producer.confidence}`) : producer.confidence),
       " ",
-      h("span", { class: "quiet", dir: "auto" }, said(producer.because)),
+      h("span", { class: "quiet", dir: "auto" }, factWords(producer.reason)),
     ),
   );
 }

@@ -12,8 +12,8 @@ import { icon } from "../icons.js";
 import { progressBar, startJob } from "../job.js";
 import { told } from "../notices.js";
 import { button, callout, codeWords, emptiness, timelineLink } from "../parts.js";
-import { findingPart, problemPart } from "../problems.js";
-import { known, many, t } from "../strings.js";
+import { findingPart, problemPart, refusalWords } from "../problems.js";
+import { known, t } from "../strings.js";
 
 /** @typedef {import("../types.js").Examined} Examined */
 /** @typedef {import("../types.js").Finding} Finding */
@@ -57,6 +57,7 @@ export function showDoctor(place, _, signal) {
       const problem = problemOf(error);
       if (!problem || signal.aborted) return null;
       if (problem.code !== "CANCELLED") fill(result, problemPart(problem, () => void examine()));
+      else if (problem.params?.["case"]) fill(result, ...refusalWords(problem)); // some of it was done
       else if (last) draw(last);
       else fill(result, h("p", { class: "quiet" }, t("doctor.cancelled")));
       return null;
@@ -75,7 +76,7 @@ export function showDoctor(place, _, signal) {
     const sure = await ask({ title: t("doctor.fix"), body: [h("p", null, t("doctor.fix.text")), h("p", null, t("doctor.fix.undo"))], action: t("doctor.fix") });
     if (!sure) return;
     const mended = await work(t("doctor.fixing"), (job) => change("doctor", { fix: true }, { job }));
-    if (mended) told(mended.fixed.length ? many("doctor.fixed", mended.fixed.length) : t("doctor.fixed.none"));
+    if (mended) told(mended.fixed.length ? t("doctor.fixed", { count: mended.fixed.length }) : t("doctor.fixed.none"));
   }
 
   /** @param {Examined} examined */
@@ -85,7 +86,7 @@ export function showDoctor(place, _, signal) {
       result,
       examined.fixed.length ? fixedPart(examined) : null,
       examined.findings.length
-        ? h("div", { class: "doctor-sum" }, h("p", { role: "status" }, h("strong", null, many("doctor.found", examined.findings.length)), " ", many("doctor.places", groups.size)), examined.findings.some((finding) => finding.safe) ? button(t("doctor.fix"), () => void mend(), { icon: "check" }) : h("p", { class: "quiet" }, t("doctor.fixed.none")))
+        ? h("div", { class: "doctor-sum" }, h("p", { role: "status" }, h("strong", null, t("doctor.found", { count: examined.findings.length })), " ", t("doctor.places", { count: groups.size })), examined.findings.some((finding) => finding.safe) ? button(t("doctor.fix"), () => void mend(), { icon: "check" }) : h("p", { class: "quiet" }, t("doctor.fixed.none")))
         : emptiness("shield", t("doctor.good"), h("p", null, t("doctor.good.text"))),
       leaksPart(examined.findings),
       ...[...groups].map(([where, findings]) => group(where, findings)),
@@ -101,7 +102,7 @@ export function showDoctor(place, _, signal) {
     const leaks = findings.filter((finding) => finding.code === "SHARED_LOREBOOK");
     if (!leaks.length) return null;
     const isolateAll = button(t("isolate.all.button"), () => openIsolateAllDialog(null, () => void examine()), { class: "small", icon: "shield" });
-    return callout("leak", many("doctor.leaks", leaks.length), t("doctor.leaks.text"), { bad: true }, isolateAll);
+    return callout("leak", t("doctor.leaks", { count: leaks.length }), t("doctor.leaks.text"), { bad: true }, isolateAll);
   }
 
   /**
@@ -144,7 +145,7 @@ function fixedPart(examined) {
   return h(
     "section",
     { class: "card" },
-    h("h2", { class: "group-title" }, icon("check"), " ", many("doctor.fixed", examined.fixed.length)),
+    h("h2", { class: "group-title" }, icon("check"), " ", t("doctor.fixed", { count: examined.fixed.length })),
     h(
       "ul",
       { class: "plain" },

@@ -3,11 +3,12 @@
  * @module
  */
 import { look } from "../api.js";
-import { fill, h, name } from "../dom.js";
-import { clock, day, moment, parts } from "../format.js";
+import { fill, h } from "../dom.js";
+import { chatTitle, clock, day, moment } from "../format.js";
 import { icon } from "../icons.js";
 import { problemWords } from "../notices.js";
-import { button, emptiness } from "../parts.js";
+import { button, chatName, emptiness } from "../parts.js";
+import { actionPart } from "../problems.js";
 import { keepFresh, steady } from "../refresh.js";
 import { link } from "../router.js";
 import { known, t } from "../strings.js";
@@ -16,8 +17,7 @@ import { undo } from "../undo.js";
 /** @typedef {import("../types.js").Operation} Operation */
 /** @typedef {{does: "did" | "undid" | "again" | null, first: Operation | null}} Deed what was done to which step; null where that is not known */
 
-/** @type {Record<string, string>} */
-const ICONS = { checkpoint: "bookmark", branch: "branch", isolate: "shield", share: "book", delete: "trash", cleanup: "trash", restore: "restore", undo: "undo", repair: "check", cancel: "close" };
+const ICONS = new Map(Object.entries({ checkpoint: "bookmark", branch: "branch", isolate: "shield", share: "book", delete: "trash", cleanup: "trash", restore: "restore", undo: "undo", repair: "check", cancel: "close" }));
 const COMES_OR_GOES = ["checkpoint", "branch", "restore", "delete"];
 const SHOWN = 200;
 
@@ -119,21 +119,21 @@ function item(operation, { operations, gone, deeds, load }) {
 
   async function takeBack() {
     fill(reason);
-    const why = (/** @type {import("../api.js").Problem | null} */ problem) => problem && fill(reason, ...refusal(problem, operations, deeds));
+    const why = (/** @type {import("../api.js").Problem | null} */ problem) => problem && fill(reason, ...refusal(problem, operation, operations, deeds));
     if (await undo(operation.id, { why, done: t(again ? "undo.redone" : "undo.done") })) await load();
   }
 
-  const called = name(parts(operation.chat).name);
+  const called = chatName(operation.chat);
   // What was undone or deleted is not there to be looked at.
   const leads = operation.chat && !operation.undone && !["undo", "delete"].includes(operation.kind) && !gone.has(operation.chat);
   return h(
     "li",
     { class: `log-item ${operation.undone ? "undone" : ""}`.trim(), data: { operation: operation.id } },
-    icon(deeds.get(operation.id)?.does === "again" ? "restore" : (ICONS[operation.kind] ?? "clock")),
+    icon(deeds.get(operation.id)?.does === "again" ? "restore" : (ICONS.get(operation.kind) ?? "clock")),
     h(
       "div",
       { class: "log-words" },
-      h("p", null, h("strong", null, word), " ", leads ? h("a", { href: link("timeline", operation.chat), title: operation.chat }, called) : called),
+      h("p", null, h("strong", null, word), " ", leads ? h("a", { href: link("timeline", operation.chat) }, called) : called),
       h("p", { class: "quiet" }, operation.number === null ? "" : `#${operation.number} · `, h("time", { datetime: operation.when, title: moment(operation.when) }, clock(operation.when)), operation.undone ? ` · ${t(again ? "log.redone" : "log.undone")}` : ""),
       reason,
     ),
@@ -144,19 +144,20 @@ function item(operation, { operations, gone, deeds, load }) {
 /**
  * Why an operation cannot be undone now, and the way to what has to be undone first.
  * @param {import("../api.js").Problem} problem
+ * @param {Operation} operation
  * @param {Operation[]} operations
  * @param {Map<string, Deed>} deeds
  * @returns {(HTMLElement | null)[]}
  */
-function refusal(problem, operations, deeds) {
-  const [title, action] = problemWords(problem);
-  const later = operations.find((each) => problem.detail.includes(each.id));
-  const words = later ? title.replace(` ${later.id}`, later.number === null ? "" : ` #${later.number}`) : title;
+function refusal(problem, operation, operations, deeds) {
+  const later = operations.find((each) => each.id === problem.params?.["operation"] && each.id !== operation.id);
+  if (later && later.number !== null) problem.params = { ...problem.params, operation: `#${later.number}` }; // as it stands here
+  const { title, action } = problemWords(problem);
   return [
-    h("p", { class: "log-refused", dir: "auto" }, icon("warning"), " ", words),
+    h("p", { class: "log-refused", dir: "auto" }, icon("warning"), " ", title),
     later
-      ? h("p", null, button(t("log.first", { what: `${operationWords(later, deeds)} ${parts(later.chat).name}` }), () => showStep(later.id), { class: "small", icon: "undo" }))
-      : h("p", { class: "finding-action" }, h("span", { aria: { hidden: true } }, "→ "), action),
+      ? h("p", null, button(t("log.first", { what: `${operationWords(later, deeds)} ${chatTitle(later.chat)}` }), () => showStep(later.id), { class: "small", icon: "undo" }))
+      : actionPart(action),
   ];
 }
 

@@ -13,7 +13,7 @@ import { undoAction } from "../undo.js";
 /** @typedef {import("../types.js").Settings} Settings */
 
 const THEMES = ["auto", "light", "dark"];
-const EFFECTS = ["block", "warn", "ignore"];
+const EFFECTS = ["block", "warn", "note", "ignore"];
 
 /**
  * @param {HTMLElement} place
@@ -133,7 +133,7 @@ function namesPart(settings) {
     "section",
     { class: "card" },
     h("h2", null, t("settings.names")),
-    h("p", { class: "quiet" }, t("settings.names.text", { parent: "{parent}", n: "{n}" })),
+    h("p", { class: "quiet" }, t("settings.names.text")),
     h(
       "form",
       {
@@ -176,7 +176,7 @@ function requirementsPart(settings) {
  */
 function requirementRow(row, settings) {
   const id = freshId("requirement");
-  const chosen = settings.requirements[row.code] ?? "";
+  const chosen = Object.hasOwn(settings.requirements, row.code) ? (settings.requirements[row.code] ?? "") : "";
   const usual = settings.policy === "strict" ? row.strict : row.standard;
   const select = h(
     "select",

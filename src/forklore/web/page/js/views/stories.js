@@ -9,7 +9,7 @@ import { button, emptiness, healthBadge, openBadge } from "../parts.js";
 import { keepFresh } from "../refresh.js";
 import { link } from "../router.js";
 import { onOpenChat, openChat, readOverview } from "../state.js";
-import { many, t } from "../strings.js";
+import { t } from "../strings.js";
 
 /** @typedef {import("../types.js").StoryShown} StoryShown */
 /** @typedef {import("../types.js").Overview} Overview */
@@ -54,7 +54,7 @@ export async function showStories(place, _, signal) {
       item.hidden = !fits;
       if (fits) shown += 1;
     }
-    count.textContent = words.length && !shown ? t("stories.none", { text: search.value }) : many("stories.count", shown);
+    count.textContent = words.length && !shown ? t("stories.none", { text: search.value }) : t("stories.count", { count: shown });
   }
 
   function drawOpen() {
@@ -109,8 +109,8 @@ function storyItem(story) {
       h(
         "span",
         { class: "story-facts" },
-        h("span", null, many("count.timelines", story.timelines)),
-        h("span", null, many("count.messages", story.messages)),
+        h("span", null, t("count.timelines", { count: story.timelines })),
+        h("span", null, t("count.messages", { count: story.messages })),
         h("span", { title: story.active ? moment(story.active) : "" }, spoken(t("stories.active")), ago(story.active)),
       ),
       h(

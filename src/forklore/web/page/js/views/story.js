@@ -13,7 +13,7 @@ import { button, callout, healthBadge, iconButton, kindIcon, openBadge, trail } 
 import { keepFresh } from "../refresh.js";
 import { link } from "../router.js";
 import { onOpenChat, openChat } from "../state.js";
-import { many, t } from "../strings.js";
+import { t } from "../strings.js";
 
 /** @typedef {import("../types.js").Layout} Layout */
 /** @typedef {import("../types.js").Lane} Lane */
@@ -74,7 +74,7 @@ function drawTop(top, layout) {
           "p",
           { class: "quiet" },
           name(note),
-          ` · ${many("count.timelines", layout.lanes.length)}`,
+          ` · ${t("count.timelines", { count: layout.lanes.length })}`,
         ),
       ),
       target
@@ -98,7 +98,7 @@ function leakCallout(leaks) {
   const chat = leaks[0]?.chat ?? "";
   const isolateAll = button(t("isolate.all.button"), () => openIsolateAllDialog(chat), { class: "small", icon: "shield" });
   const report = h("a", { href: link("contamination", chat) }, t("contamination.title"));
-  return callout("leak", many("story.leaks", leaks.length), t("story.leaks.text"), { bad: true }, isolateAll, " ", report);
+  return callout("leak", t("story.leaks", { count: leaks.length }), t("story.leaks.text"), { bad: true }, isolateAll, " ", report);
 }
 
 /**
@@ -227,7 +227,7 @@ function laneRow(lane) {
           "p",
           { class: "lane-facts" },
           lane.at === null ? null : h("span", null, t("lane.at", { at: lane.at })),
-          h("span", null, many("count.messages", lane.messages)),
+          h("span", null, t("count.messages", { count: lane.messages })),
           lane.running_version === null ? null : h("span", null, t("lane.recap", { version: lane.running_version })),
           lane.lorebook ? h("span", { class: "lane-book" }, icon("book"), spoken(`${t("word.lorebook")}: `), longName(lane.lorebook)) : h("span", null, t("lane.no_book")),
         ),

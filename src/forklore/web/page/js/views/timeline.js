@@ -153,7 +153,7 @@ export async function showTimeline(place, args, signal) {
     ),
   );
 
-  const actions = menu(t("more"), signal);
+  const actions = menu(t("timeline.more"), signal);
   let shown = "";
 
   /** @param {Lane | null} lane @param {string | null} main */

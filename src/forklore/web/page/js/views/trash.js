@@ -5,12 +5,12 @@
 import { change, look, problemOf } from "../api.js";
 import { ask } from "../dialog.js";
 import { fill, freshId, h, name } from "../dom.js";
-import { moment, size } from "../format.js";
+import { dated, moment, size } from "../format.js";
 import { icon } from "../icons.js";
 import { halfDone, refused, told } from "../notices.js";
 import { button, emptiness, more, waiting } from "../parts.js";
 import { keepFresh, steady } from "../refresh.js";
-import { many, t } from "../strings.js";
+import { factWords, t } from "../strings.js";
 import { undoAction } from "../undo.js";
 
 /** @typedef {import("../types.js").TrashItem} TrashItem */
@@ -47,7 +47,7 @@ export async function showTrash(place, _, signal) {
     const bytes = gone.reduce((sum, item) => sum + item.size, 0);
     const sure = await ask({
       title: t("trash.empty.title"),
-      body: [h("p", null, many("trash.empty.count", gone.length, { size: size(bytes) })), h("p", null, h("strong", null, t("trash.empty.text")))],
+      body: [h("p", null, t("trash.empty.count", { count: gone.length, size: size(bytes) })), h("p", null, h("strong", null, t("trash.empty.text")))],
       action: t("trash.empty.do"),
       danger: true,
       understood: t("trash.empty.understood"),
@@ -55,7 +55,7 @@ export async function showTrash(place, _, signal) {
     if (!sure) return;
     try {
       const { items: deleted } = await change("trash", { empty: true, older_than: older, yes: true });
-      told(many("trash.emptied", deleted.length));
+      told(t("trash.emptied", { count: deleted.length }));
       await load();
     } catch (error) {
       refused(problemOf(error));
@@ -79,7 +79,7 @@ export async function showTrash(place, _, signal) {
         { class: "row-words" },
         h("p", null, name(called, "name strong")),
         h("p", { class: "quiet" }, t(`trash.kind.${kind}`), ` · ${size(files.reduce((sum, file) => sum + file.size, 0))} · `, h("time", { datetime: first.when }, moment(first.when))),
-        more(many("trash.files", files.length), h("ul", { class: "plain" }, ...files.map((file) => h("li", { class: "path" }, name(file.path ?? `${file.item} (${t("trash.unknown")})`))))),
+        more(t("trash.files", { count: files.length }), h("ul", { class: "plain" }, ...files.map((file) => h("li", { class: "path" }, name(file.path ?? `${file.item} (${t("trash.unknown")})`))))),
       ),
       first.path === null ? null : act,
     );
@@ -92,7 +92,7 @@ export async function showTrash(place, _, signal) {
       const restored = await change("restore", { item: item.item });
       await steady(load)();
       const also = before.filter((book) => book.item !== item.item && !list.some((each) => each.item === book.item));
-      if (restored.pending.length) halfDone(restored.pending, [undoAction(restored.operation)]);
+      if (restored.pending_facts.length) halfDone(restored.pending_facts, [undoAction(restored.operation)]);
       else told(t("trash.restored", { name: fileName(restored.path) }), also.length ? t("trash.restored.also") : "", [undoAction(restored.operation)]);
     } catch (error) {
       refused(problemOf(error));
@@ -117,11 +117,11 @@ export async function showTrash(place, _, signal) {
     fill(
       leftovers,
       nothing ? h("p", { role: "status" }, icon("check"), " ", t("cleanup.nothing")) : null,
-      ...found.kept_because.map((why) => h("p", { class: "quiet", dir: "auto" }, why)),
+      ...found.kept_facts.map((why) => h("p", { class: "quiet", dir: "auto" }, factWords(why))),
       found.books.length
-        ? h("ul", { class: "rows" }, ...found.books.map((book) => h("li", { class: "row" }, icon("book"), h("div", { class: "row-words" }, h("p", null, name(book.name, "name strong")), h("p", { class: "quiet" }, `${size(book.size)} · ${many("count.days", book.age_days)} · `, name(book.from))))))
+        ? h("ul", { class: "rows" }, ...found.books.map((book) => h("li", { class: "row" }, icon("book"), h("div", { class: "row-words" }, h("p", null, name(book.name, "name strong")), h("p", { class: "quiet" }, `${size(book.size)} · ${t("count.days", { count: book.age_days })} · `, name(factWords({ code: "cloned_from", params: book.origin })))))))
         : null,
-      found.map_entries.length ? h("p", null, many("cleanup.map", found.map_entries.length)) : null,
+      found.map_entries.length ? h("p", null, t("cleanup.map", { count: found.map_entries.length })) : null,
       nothing ? null : button(t("cleanup.do"), () => void cleanUp(), { icon: "trash" }),
     );
   }
@@ -198,7 +198,8 @@ function filesOf(thing) {
   return [...(thing.chat ? [thing.chat] : []), ...thing.books, ...thing.others];
 }
 
-/** @param {string} path @returns {string} */
+/** @param {string} path @returns {string} what a chat or a lorebook is called; a chat as people read it */
 function fileName(path) {
-  return (path.split("/").pop() ?? path).replace(/\.(jsonl|json)$/, "");
+  const file = path.split("/").pop() ?? path;
+  return file.endsWith(".jsonl") ? dated(file.slice(0, -6)) : file.replace(/\.json$/, "");
 }

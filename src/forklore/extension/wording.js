@@ -1,0 +1,148 @@
+/**
+ * Every sentence in the user's language: texts of our own, and the words for what the service tells as codes. A code
+ * that our catalogue does not know, of a newer service, is told in the English that came along.
+ */
+import { context } from './sillytavern.js';
+import { Words } from './texts/words.js';
+
+/** @typedef {import('./texts/words.js').Params} Params */
+/** @typedef {'checkpoint' | 'branch'} Kind */
+/** @typedef {{code: string, params: Params, text?: string}} Fact */
+/**
+ * @typedef {object} Finding
+ * @property {string} code
+ * @property {Params} [params]
+ * @property {string} severity
+ * @property {string} message
+ * @property {string} action
+ * @property {string} details
+ * @property {string[]} repairs
+ */
+/** @typedef {{message: string, why: string, details: string, action: string, steps: string[]}} Told */
+
+// Control characters and changes of direction; breaks and tabs of a text stay.
+const NOT_PRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+const BREAKS = /[\n\r\t]/g;
+
+/** @param {string} sign */
+const escaped = (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/**
+ * @param {string} text from anywhere
+ * @returns {string} the same with an escape for each character that would not just stand there
+ */
+export const printable = (text) => text.replace(NOT_PRINTABLE, escaped);
+
+/** A name in a sentence is one line of it. @param {string} name */
+const oneLine = (name) => printable(name).replace(BREAKS, escaped);
+
+let words = new Words('en', {}, oneLine);
+
+/** When the texts are here; nothing is shown before. */
+export const loaded = load();
+
+async function load() {
+    const locale = String(context().getCurrentLocale?.() ?? localStorage.getItem('language') ?? navigator.language);
+    for (const language of locale.toLowerCase().startsWith('zh') ? ['zh', 'en'] : ['en']) {
+        const place = new URL(`./texts/${language}.json`, import.meta.url);
+        const response = await fetch(place, { cache: 'no-cache' }).catch(() => null);
+        const catalogue = response?.ok ? await response.json().catch(() => null) : null;
+        if (catalogue) {
+            words = new Words(language, catalogue, oneLine);
+            return;
+        }
+    }
+    console.error('[Forklore] There are no texts: run `forklore extension install`.');
+}
+
+/**
+ * A text of the extension.
+ * @param {string} key
+ * @param {Params} [params]
+ * @returns {string}
+ */
+export const t = (key, params) => words.text(`st.${key}`, params);
+
+/**
+ * A text that gives a *reason*, which may go on with lines of what to do.
+ * @param {string} key
+ * @param {string} reason
+ * @param {Params} [params]
+ * @returns {string}
+ */
+export function because(key, reason, params = {}) {
+    const [first = '', ...more] = reason.split('\n');
+    return [t(key, { ...params, reason: first }), ...more].join('\n');
+}
+
+/**
+ * What the catalogue has for one of several things, the *otherwise* where it has nothing.
+ * @param {string} key
+ * @param {string} otherwise
+ */
+export const named = (key, otherwise) => (words.has(key) ? words.text(key) : otherwise);
+
+/** Commands are marked as Markdown marks them. @param {string} text */
+const plain = (text) => text.replace(/`([^`]*)`/g, '“$1”');
+
+/**
+ * @param {string} fact such as `finding.CHAT_DAMAGED`
+ * @param {Params | undefined} params what a service of before does not send
+ * @returns {Told | null} null when there are no words for it
+ */
+function told(fact, params) {
+    const part = (/** @type {string} */ name) => plain(words.part(fact, name, params ?? {}));
+    const message = params ? part('reason') || part('message') : '';
+    const [why, details, action] = [part('why'), part('details'), part('st') || part('action')];
+    return message ? { message, why, details, action, steps: part('steps').split('\n').filter(Boolean) } : null;
+}
+
+/**
+ * What is told of a finding.
+ * @param {Finding} finding
+ * @param {Kind} [kind] of the fork that is wanted: the service may have been asked about any
+ * @returns {Told}
+ */
+export function toldOf({ code, params, message, details, action }, kind) {
+    const isOfKind = kind && params && 'kind' in params;
+    const inEnglish = { message: plain(message), why: '', details: plain(details), action: plain(action), steps: [] };
+    return told(`finding.${code}`, isOfKind ? { ...params, kind } : params) ?? inEnglish;
+}
+
+/**
+ * What is told of a problem; if it is that of one finding alone, what that says.
+ * @param {{code: string, params?: Params, message: string, action: string, findings: Finding[]}} problem
+ * @returns {{message: string, action: string}}
+ */
+export function toldOfProblem({ code, params, message, action, findings }) {
+    const [first] = findings;
+    if (first?.code === code) {
+        return toldOf(first);
+    }
+    return told(`error.${code}`, params) ?? { message: plain(message), action: plain(action) };
+}
+
+/** A fact that is told for itself. @param {Fact} fact @returns {string} */
+export function worded(fact) {
+    const key = ['fact', fact.code, fact.params['case']].filter(Boolean).join('.');
+    const isKnown = words.has(key) || words.part(`error.${fact.code}`, 'message', fact.params);
+    return plain(isKnown ? words.word(fact) : (fact.text ?? fact.code));
+}
+
+/** A finding in one line. @param {Finding} finding @param {Kind} [kind] */
+export const lineOf = (finding, kind) => `${toldOf(finding, kind).message} (${finding.code})`;
+
+/**
+ * What a fork remembers of the story, a line each.
+ * @param {any} record what was recorded when it was made
+ * @returns {string[]}
+ */
+export function recapLines(record) {
+    const version = record?.running_recap_version;
+    const scenes = record?.running_recap_scene_count;
+    const count = record?.combined_recap_message_count;
+    return [
+        ...(version === null || version === undefined ? [] : [t('running', { version, scenes: scenes ?? 0 })]),
+        ...(count ? [t('combined', { count })] : []),
+    ];
+}
