@@ -197,7 +197,18 @@ class Page:
         """Make a lorebook and attach it to the open chat; its entries are always told to the model."""
         self.tavern.ask("/api/worldinfo/edit", {"name": name, "data": {"entries": {}}})
         self.run_with_modules("W.updateWorldInfoList()")
-        self.run_with_modules("(async () => { c.chatMetadata.world_info = a; await c.saveMetadata(); })()", name)
+        # A chat that was just begun may be read once more, and its metadata with it.
+        self.run_with_modules(
+            """(async () => {
+                const attached = () => SillyTavern.getContext().chatMetadata.world_info === a;
+                do {
+                    const now = SillyTavern.getContext();
+                    now.chatMetadata.world_info = a;
+                    await now.saveMetadata();
+                } while (!attached() || !(await W.loadWorldInfo(a)));
+            })()""",
+            name,
+        )
         for key, content in entries.items():
             self.learn(key, content)
 
