@@ -113,17 +113,19 @@ def test_every_language_has_every_text_with_the_same_gaps(language: str) -> None
     }
 
 
-def test_every_error_has_words_and_gives_what_they_ask_for() -> None:
-    wanting = []
-    for each in errors():
-        key = key_of(f"error.{each.code}", each.case, "message")
-        if not each.is_whole and key not in ENGLISH:
-            continue
+def wanting(all_told: Iterator[Told], kind: str, part: str = "") -> Iterator[str]:
+    """Yield where something is told that has no words, or not what they ask for."""
+    for each in all_told:
+        key = key_of(f"{kind}.{each.code}", each.case, part)
         if key not in ENGLISH:
-            wanting.append(f"{each.where}: {key} has no words")
+            if each.is_whole:
+                yield f"{each.where}: {key} has no words"
         elif each.is_whole and (missing := gaps(parse(ENGLISH[key])) - each.params - {"case"}):
-            wanting.append(f"{each.where}: {key} asks for {sorted(missing)}")
-    assert wanting == []
+            yield f"{each.where}: {key} asks for {sorted(missing)}"
+
+
+def test_every_error_has_words_and_gives_what_they_ask_for() -> None:
+    assert list(wanting(errors(), "error", "message")) == []
 
 
 def test_every_error_says_what_to_do() -> None:
@@ -137,16 +139,7 @@ def test_every_error_says_what_to_do() -> None:
 
 
 def test_every_fact_has_words_and_gives_what_they_ask_for() -> None:
-    wanting = []
-    for each in facts():
-        key = key_of(f"fact.{each.code}", each.case)
-        if not each.is_whole and key not in ENGLISH:
-            continue
-        if key not in ENGLISH:
-            wanting.append(f"{each.where}: {key} has no words")
-        elif each.is_whole and (missing := gaps(parse(ENGLISH[key])) - each.params - {"case"}):
-            wanting.append(f"{each.where}: {key} asks for {sorted(missing)}")
-    assert wanting == []
+    assert list(wanting(facts(), "fact")) == []
 
 
 def made_findings() -> set[str]:

@@ -24,7 +24,7 @@ from forklore.model.finding import Located
 from forklore.model.stored import ALLOW, STAGING
 
 FOLDER_REPAIRS = ("recover", "finish", "discard", ALLOW)
-"""The repairs of findings about the folder, with the keys of their texts."""
+"""The repairs of findings about the folder."""
 
 
 _FAULTS: dict[str, type[ForkloreError]] = {

@@ -189,7 +189,7 @@ def _as_stored() -> Iterator[None]:
     try:
         yield
     except LinkOutside as error:
-        raise PathOutside(**error.params) from error
+        raise PathOutside("link", reason=error.fact) from error
 
 
 def _is_odd(name: str) -> bool:

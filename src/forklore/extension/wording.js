@@ -123,11 +123,7 @@ export function toldOfProblem({ code, params, message, action, findings }) {
 }
 
 /** A fact that is told for itself. @param {Fact} fact @returns {string} */
-export function worded(fact) {
-    const key = ['fact', fact.code, fact.params['case']].filter(Boolean).join('.');
-    const isKnown = words.has(key) || words.part(`error.${fact.code}`, 'message', fact.params);
-    return plain(isKnown ? words.word(fact) : (fact.text ?? fact.code));
-}
+export const worded = (fact) => plain(words.word(fact));
 
 /** A finding in one line. @param {Finding} finding @param {Kind} [kind] */
 export const lineOf = (finding, kind) => `${toldOf(finding, kind).message} (${finding.code})`;
