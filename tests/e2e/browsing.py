@@ -20,6 +20,10 @@ __all__ = ["MAREN", "PHONE", "Tab", "Visit", "encoded", "expect", "visiting"]
 WIDE = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 Visit = Callable[..., "Tab"]
+PATIENCE = 60_000
+"""Milliseconds: others work on the machine as well, and what is shown at once does not wait for it."""
+
+expect.set_options(timeout=PATIENCE)
 
 # What a browser itself logs about an answer that the page knows how to show.
 _ANSWERED = re.compile(
@@ -124,7 +128,7 @@ def visiting(browser: Browser) -> Iterator[Visit]:
         running.append(opened)
         if welcomed:
             opened.add_init_script("localStorage.setItem('forklore.welcomed', '1')")
-        opened.set_default_timeout(20_000)
+        opened.set_default_timeout(PATIENCE)
         tab = Tab(opened.new_page(), service.__enter__())
         tabs.append(tab)
         return tab.log_in() if log_in else tab

@@ -20,7 +20,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "e2e" in item.path.parts:
             item.add_marker(pytest.mark.e2e)
-            item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 # Not for the whole session: while Playwright runs, no other test of this process could use asyncio.

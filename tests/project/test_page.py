@@ -19,7 +19,7 @@ PAGE = ROOT / "src" / "forklore" / "web" / "page"
 SCRIPTS = sorted(PAGE.rglob("*.js"))
 SOURCE = "\n".join(path.read_text("utf-8") for path in SCRIPTS)
 FINDINGS = (ROOT / "docs" / "reference" / "findings.md").read_text("utf-8")
-ELSEWHERE = ("error", "fact", "finding", "more", "st", "cli")
+ELSEWHERE = ("act", "error", "fact", "finding", "more", "st", "cli")
 """Words that the command line or the extension ask for, or that a code asks for."""
 
 

@@ -20,7 +20,7 @@ from forklore.checks.requirements import REQUIREMENTS
 from forklore.checks.verify import ON_REQUEST, OPENING
 from forklore.errors import ForkloreError
 from forklore.model.fact import Cause
-from forklore.texts.template import gaps, parse
+from forklore.texts.template import Gap, Template, gaps, parse
 
 SOURCE = Path(forklore.__file__).parent
 PARTS = ("message", "why", "details", "action", "steps", "reason", "page", "st")
@@ -126,6 +126,22 @@ def wanting(all_told: Iterator[Told], kind: str, part: str = "") -> Iterator[str
 
 def test_every_error_has_words_and_gives_what_they_ask_for() -> None:
     assert list(wanting(errors(), "error", "message")) == []
+
+
+def families(template: Template) -> Iterator[str]:
+    """Yield the families of texts that a text chooses from."""
+    for part in template:
+        if isinstance(part, Gap):
+            yield from (case for case, _ in part.cases if part.how == "named")
+            for _, below in part.cases:
+                yield from families(below)
+
+
+def test_what_many_sentences_choose_from_is_there_for_any_value() -> None:
+    chosen = {family for text in ENGLISH.values() for family in families(parse(text))}
+
+    assert chosen == {"act"}
+    assert {f"{family}.other" for family in chosen} <= ENGLISH.keys()
 
 
 def test_every_error_says_what_to_do() -> None:

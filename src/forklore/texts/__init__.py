@@ -7,7 +7,7 @@ and the extension in SillyTavern all read them from there, and nobody takes a se
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,15 @@ def choices(params: Mapping[str, Any], language: str = "en") -> list[str]:
     return [*lines, text("more", {"count": more}, language)] if more else lines
 
 
+def _grammar(language: str, plural: Callable[[int], str], comma: str, semicolon: str) -> Grammar:
+    def named(family: str, value: str) -> str:
+        key = f"{family}.{value}"
+        return text(key if key in catalogue(language) else f"{family}.other", language=language)
+
+    return Grammar(plural, comma, semicolon, lambda fact: words(fact, language), named)
+
+
 _GRAMMARS = {
-    "en": Grammar(lambda count: "one" if count == 1 else "other", ", ", "; ", lambda fact: words(fact, "en")),
-    "zh": Grammar(lambda _: "other", "、", "；", lambda fact: words(fact, "zh")),
+    "en": _grammar("en", lambda count: "one" if count == 1 else "other", ", ", "; "),
+    "zh": _grammar("zh", lambda _: "other", "、", "；"),
 }

@@ -12,6 +12,7 @@
  * @property {string} comma
  * @property {string} semicolon
  * @property {(fact: {code: string, params: Params}) => string} word
+ * @property {(family: string, value: string) => string} named words a value as one of a family of texts
  * @property {(value: number) => string} number
  * @property {(value: string) => string} name makes a name one line that can be shown
  */
@@ -63,6 +64,10 @@ function gapOf(text, at) {
     let how;
     [how, at] = wordOf(text, end + 1);
     if (how === 'list' || how === 'lines') return [{ name, how, cases: new Map() }, closed(text, at)];
+    if (how === 'named') {
+        const [family, after] = wordOf(text, at + 1);
+        return [{ name, how, cases: new Map([[family, []]]) }, closed(text, after)];
+    }
     if (how === 'each') {
         const [template, after] = partsOf(text, text.startsWith(', ', at) ? at + 2 : at);
         return [{ name, how, cases: new Map([['', template]]) }, closed(text, after)];
@@ -124,6 +129,8 @@ function filled(gap, params, grammar) {
             return fill(cases.get(`=${value}`) ?? cases.get(grammar.plural(value ?? 0)) ?? other, params, grammar, value ?? 0);
         case 'select':
             return fill(cases.get(chosen(value)) ?? other, params, grammar);
+        case 'named':
+            return grammar.named([...cases.keys()][0] ?? '', chosen(value));
         case 'each':
             return listed(value).map((item) => fill(cases.get('') ?? [], fields(item), grammar)).join(grammar.semicolon);
         case 'list':

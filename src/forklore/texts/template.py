@@ -1,9 +1,10 @@
 r"""Sentences with gaps: a small part of ICU's message format, the same in Python and in JavaScript.
 
 ``{name}`` is a value, ``{count, plural, one {# entry} other {# entries}}`` a number of things, and
-``{state, select, edited {…} none {…} other {…}}`` chooses by a value. Of a list, ``{names, list}`` puts the items into
-one line, ``{names, lines}`` one into each line, and ``{links, each, message {at}}`` words each item by its fields.
-Braces that mean themselves are written ``\{`` and ``\}``.
+``{state, select, edited {…} none {…} other {…}}`` chooses by a value. ``{kind, named, act}`` is the text
+``act.<kind>``, or ``act.other``: what many sentences choose from stands once. Of a list, ``{names, list}`` puts the
+items into one line, ``{names, lines}`` one into each line, and ``{links, each, message {at}}`` words each item by its
+fields. Braces that mean themselves are written ``\{`` and ``\}``.
 """
 
 from __future__ import annotations
@@ -67,6 +68,9 @@ def _gap(text: str, at: int) -> tuple[Gap, int]:
     how, at = _word(text, end + 1)
     if how in ("list", "lines"):
         return Gap(name, how), _closed(text, at)
+    if how == "named":
+        family, at = _word(text, at + 1)
+        return Gap(name, how, ((family, ()),)), _closed(text, at)
     if how == "each":
         template, at = _parts(text, at + 2 if text[at : at + 2] == ", " else at)
         return Gap(name, how, (("", template),)), _closed(text, at)
@@ -105,12 +109,15 @@ def _closed(text: str, at: int) -> int:
 
 
 class Grammar(NamedTuple):
-    """What a language does with numbers and lists, and how it words a fact that stands in a sentence."""
+    """What a language does with numbers and lists, and how it words what stands in a sentence."""
 
     plural: Callable[[int], str]
     comma: str
     semicolon: str
     word: Callable[[Mapping[str, Any]], str]
+    """Words a fact."""
+    named: Callable[[str, str], str]
+    """Words a value as one of a family of texts."""
 
 
 def fill(template: Template, params: Mapping[str, Any], grammar: Grammar, number: object = None) -> str:
@@ -125,7 +132,7 @@ def fill(template: Template, params: Mapping[str, Any], grammar: Grammar, number
     )
 
 
-def _filled(gap: Gap, params: Mapping[str, Any], grammar: Grammar) -> str:
+def _filled(gap: Gap, params: Mapping[str, Any], grammar: Grammar) -> str:  # noqa: PLR0911  # one a kind of gap
     value = params[gap.name] if gap.name in params else absent(gap.name)
     cases = dict(gap.cases)
     match gap.how:
@@ -135,6 +142,8 @@ def _filled(gap: Gap, params: Mapping[str, Any], grammar: Grammar) -> str:
             return fill(chosen, params, grammar, value)
         case "select":
             return fill(cases.get(_chosen(value), cases["other"]), params, grammar)
+        case "named":
+            return grammar.named(gap.cases[0][0], _chosen(value))
         case "each":
             return grammar.semicolon.join(fill(cases[""], _fields(item), grammar) for item in value or ())
         case "list":

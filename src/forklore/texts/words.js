@@ -27,6 +27,8 @@ export class Words {
             comma: /** @type {string} */ (comma),
             semicolon: /** @type {string} */ (semicolon),
             word: (/** @type {Fact} */ fact) => this.word(fact),
+            named: (/** @type {string} */ family, /** @type {string} */ value) =>
+                this.text(this.has(`${family}.${value}`) ? `${family}.${value}` : `${family}.other`),
             number: (/** @type {number} */ value) => figures.format(value),
             name,
         };

@@ -183,6 +183,8 @@ def _values(gaps: list[Gap]) -> list[Any]:
         return [NAMES, [1, 2], [], None]
     if "plural" in ways:
         return [0, 1, 2, 21]
+    if "named" in ways:
+        return ["undo", "constructor", None, NAME]
     if "select" in ways:
         return [*(case for case, _ in ways["select"].cases if case not in ("none", "other")), None, NAME]
     return [NAME, 7]

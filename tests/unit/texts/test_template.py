@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from forklore.texts.template import BadTemplate, Grammar, fill, gaps, parse
 
-ENGLISH = Grammar(lambda count: "one" if count == 1 else "other", ", ", "; ", lambda fact: f"<{fact['code']}>")
+ENGLISH = Grammar(
+    lambda count: "one" if count == 1 else "other",
+    ", ",
+    "; ",
+    lambda fact: f"<{fact['code']}>",
+    lambda family, value: f"<{family}.{value}>",
+)
 
 
 def filled(text: str, **params: object) -> str:
@@ -30,6 +36,8 @@ def filled(text: str, **params: object) -> str:
         ("{to, select, none {nowhere} other {to {to}}}", {"to": []}, "nowhere"),
         ("{to, select, none {nowhere} other {to {to}}}", {"to": "Rome"}, "to Rome"),
         ("{yes, select, true {yes} other {no}}", {"yes": True}, "yes"),
+        ("the {kind, named, act}", {"kind": "undo"}, "the <act.undo>"),
+        ("the {kind, named, act}", {"kind": None}, "the <act.none>"),
         ("{names, list}", {"names": ["a", "b", 3]}, "a, b, 3"),
         ("{names, lines}", {"names": ["a", "b"]}, "a\nb"),
         (
@@ -49,7 +57,19 @@ def test_a_template_is_filled(text: str, params: dict[str, object], sentence: st
 
 @pytest.mark.parametrize(
     "text",
-    ["{", "}", "{}", "{a", "{a, b}", "{a, plural, one {x}}", "{a, select, other {x}", "{a, list", "a } b", "{1}"],
+    [
+        "{",
+        "}",
+        "{}",
+        "{a",
+        "{a, b}",
+        "{a, plural, one {x}}",
+        "{a, select, other {x}",
+        "{a, list",
+        "{a, named, b",
+        "a } b",
+        "{1}",
+    ],
 )
 def test_a_template_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(BadTemplate):
