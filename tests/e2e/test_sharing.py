@@ -30,7 +30,7 @@ def test_the_page_says_of_every_way_what_all_faces_say(visit: Visit, tmp_path: P
 
 def become(tab: Tab, user: str) -> None:
     """Log in as another user without loading the page anew, which would take most of the time."""
-    tab.go("trash").see(".trash, .emptiness")  # nothing of the one before is shown, or asked for any more
+    leave(tab)
     tab.page.evaluate(
         """async ([user, link]) => {
             if (JSON.parse(localStorage.getItem("forklore.login")).user === user) return;
@@ -43,8 +43,14 @@ def become(tab: Tab, user: str) -> None:
     )
 
 
+def leave(tab: Tab) -> None:
+    """Go elsewhere, so that nothing of the timeline before is shown, or asked for any more."""
+    tab.go("trash").see(".trash, .emptiness")
+
+
 def offered(tab: Tab, chat: str) -> list[str]:
     """Read the repairs that the page offers for a lorebook that is shared."""
+    leave(tab)
     tab.go("timeline", chat, "health")
     tab.see(".finding", "SHARED_LOREBOOK").get_by_role("button", name="Repair…").click()
     tab.see("dialog .choice")
