@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forklore.app.context import Context
 from forklore.app.dry_run import DryRun
-from forklore.channels.cut import ForkPoint
+from forklore.channels.lorebook import clone_of
 from forklore.checks.requirements import ForkAttempt, check
 from forklore.checks.settings import Settings
-from forklore.disk.gather import OpenTimeline, open_timeline, with_surroundings
+from forklore.disk.gather import OpenTimeline, may_name_others, open_timeline, with_surroundings
 from forklore.disk.workspace import ChatUnreadable, Workspace
 from forklore.errors import BadRequest, ForkloreError, Kind, LinkOutside, NameTaken
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
@@ -20,6 +20,7 @@ from forklore.formats.record import own_identity
 from forklore.gathered.timeline import TimelineState
 from forklore.model import names
 from forklore.model.address import ChatAddress
+from forklore.model.cut import ForkPoint
 from forklore.model.fact import Fact
 from forklore.model.finding import Report
 from forklore.model.names import comparable
@@ -103,8 +104,16 @@ def planned_fork(request: ForkRequest, context: Context) -> Iterator[tuple[OpenT
 def _gathered(request: ForkRequest, context: Context) -> Iterator[tuple[OpenTimeline, ForkPoint | None]]:
     """Read everything that a fork may be made from, and nothing else."""
     with open_timeline(context.workspace, request.chat) as opened:
-        timeline = with_surroundings(opened, context.workspace)
+        timeline = with_family(with_surroundings(opened, context.workspace), context)
         yield timeline, fork_point(request, context, timeline)
+
+
+def with_family(timeline: OpenTimeline, context: Context) -> OpenTimeline:
+    """Return a timeline with the names of its family, where something in it may be one of them."""
+    if timeline.damage or not may_name_others(timeline, context.workspace):
+        return timeline
+    index = context.index(of=timeline.address, with_log=False)
+    return replace(timeline, family=index.family_names(timeline.address))
 
 
 def draft_and_check(
@@ -152,7 +161,7 @@ def fork_point(request: ForkRequest, context: Context, timeline: OpenTimeline) -
         return None
     group_path(timeline, context.workspace)  # refused now, before anything is locked
     other_swipe = request.swipe is not None and request.swipe != shown_swipe(chat.line_bytes(at))
-    chat_name, clone = fork_names(request, context, timeline)
+    chat_name, clone, clones = fork_names(request, context, timeline)
     identity = own_identity(chat.metadata, request.chat.name)
     return ForkPoint(
         kind=request.kind,
@@ -167,16 +176,29 @@ def fork_point(request: ForkRequest, context: Context, timeline: OpenTimeline) -
         integrity=context.new_id(),
         made_at=context.now_ms(),
         program_version=context.version,
+        clones=clones,
     )
 
 
-def fork_names(request: ForkRequest, context: Context, timeline: OpenTimeline) -> tuple[str, str | None]:
-    """Return the names of the new chat and of its lorebook."""
+def fork_names(
+    request: ForkRequest, context: Context, timeline: OpenTimeline
+) -> tuple[str, str | None, dict[str, str]]:
+    """Return the names of the new chat, of its lorebook, and of its other lorebooks by those they are cloned from."""
     chat_name, label = _chat_name(request, context.workspace, context.settings)
-    if timeline.book_name is None or timeline.book_file is None:
-        return chat_name, None
-    books = context.workspace.book_names()
-    return chat_name, names.clone_name(timeline.book_name, request.kind, label, lambda name: comparable(name) in books)
+    clones = clone_names(timeline, request.kind, label, context)
+    clone = clones.pop(timeline.book_name, None) if timeline.book_name is not None else None
+    return chat_name, clone, clones
+
+
+def clone_names(timeline: OpenTimeline, kind: str, label: str, context: Context) -> dict[str, str]:
+    """Return what the clone of each lorebook is called that is there to be cloned."""
+    taken = context.workspace.book_names() if timeline.books else frozenset()
+    named: dict[str, str] = {}
+    for book in timeline.books:
+        if book.path in timeline.files:
+            used = {comparable(name) for name in named.values()} | taken
+            named[book.name] = names.clone_name(book.name, kind, label, lambda name: comparable(name) in used)  # noqa: B023  # called at once
+    return named
 
 
 def _chat_name(request: ForkRequest, workspace: Workspace, settings: Settings) -> tuple[str, str]:
@@ -211,12 +233,19 @@ def _files(point: ForkPoint, request: ForkRequest, timeline: OpenTimeline, works
         clone_name=point.clone_name,
         parent=timeline.path,
         chat=workspace.chat_path(fork_address),
-        book=timeline.lorebook.path if timeline.book_file is not None and timeline.lorebook else None,
-        clone=workspace.book_path(point.clone_name) if point.clone_name is not None else None,
+        clones=clone_paths(point, timeline, workspace),
         group=group_path(timeline, workspace),
         read=timeline.read,
         leave_parent=request.leave_parent,
     )
+
+
+def clone_paths(point: ForkPoint, timeline: OpenTimeline, workspace: Workspace) -> dict[str, tuple[str, str]]:
+    """Return where each lorebook is that is cloned, and where its clone goes."""
+    named = ((book, clone_of(book, timeline, point)) for book in timeline.books)
+    return {
+        book.name: (book.path, workspace.book_path(clone)) for book, clone in named if clone not in (None, book.name)
+    }
 
 
 def group_path(timeline: OpenTimeline, workspace: Workspace) -> str | None:

@@ -10,16 +10,16 @@ from forklore import texts
 from forklore.app.applying import apply_alone
 from forklore.app.context import Context
 from forklore.app.links import links_to
-from forklore.checks.references import references
+from forklore.checks.references import References, references
 from forklore.disk.files import OpenFile
-from forklore.disk.gather import OpenTimeline, in_place, open_timeline
+from forklore.disk.gather import OpenTimeline, in_place, open_timeline, with_more
 from forklore.disk.naming import gather_naming, naming_as_seen
 from forklore.disk.transaction.staging import content_of_file
 from forklore.disk.workspace import Workspace
 from forklore.errors import ForkloreError, Kind
 from forklore.formats.chat_facts import when_sent
 from forklore.formats.chat_jsonl import ChatDamaged
-from forklore.gathered.timeline import MISSING, TimelineState
+from forklore.gathered.timeline import MISSING, BookState, TimelineState
 from forklore.gathered.workspace import WorkspaceIndex
 from forklore.model.address import ChatAddress
 from forklore.model.fact import Fact, fact
@@ -39,6 +39,8 @@ class Deleted:
     chat: str
     book: str | None
     """The lorebook that went with it."""
+    more_books: tuple[str, ...]
+    """The other lorebooks that it had for itself, and that went with it."""
     kept_because: tuple[Fact, ...]
     """Why its lorebook stayed."""
     children: tuple[str, ...]
@@ -52,6 +54,7 @@ class Deleted:
         return {
             "chat": self.chat,
             "book": self.book,
+            "more_books": list(self.more_books),
             "kept_because": [texts.words(each) for each in self.kept_because],
             "kept_facts": list(self.kept_because),
             "children": list(self.children),
@@ -86,6 +89,7 @@ def delete(address: ChatAddress, context: Context, *, yes: bool = False) -> Dele
     return Deleted(
         chat=str(address),
         book=deletion.book if deletion.takes_book else None,
+        more_books=deletion.more_books,
         kept_because=deletion.kept_because,
         children=deletion.children,
         operation=applied.operation.id,
@@ -100,6 +104,7 @@ class _Deletion(NamedTuple):
     plan: Plan
     book: str | None
     takes_book: bool
+    more_books: tuple[str, ...]
     kept_because: tuple[Fact, ...]
     children: tuple[str, ...]
 
@@ -110,16 +115,19 @@ def _planned(address: ChatAddress, context: Context, *, yes: bool) -> _Deletion:
     children = tuple(each.chat for each in story.timelines if each.parent == str(address)) if story else ()
     if children and not yes:
         raise ChatHasForks(str(address), children)
-    with open_timeline(workspace, address, with_book=False) as opened:
-        timeline = in_place(opened, index)
-        kept, book = _kept_because(timeline, index, workspace), timeline.book_file
+    with open_timeline(workspace, address, with_books=False) as opened:
+        timeline = in_place(with_more(opened, workspace), index)
+        named = references(index.chats, gather_naming(workspace, index.chats)) if timeline.books else None
+        kept, book = _kept_because(timeline, named), timeline.book_file
         goes = book is not None and not kept
+        more = _more_that_go(timeline, index, named)
         parent, sent = _parent_edit(timeline, index, workspace)
         deletion = Deletion(
             chat=TrashFile(timeline.path, content_of_file(timeline.chat_file)),
-            book=TrashFile(timeline.lorebook.path, content_of_file(book))
-            if goes and timeline.lorebook and book
-            else None,
+            books=tuple(
+                TrashFile(each.path, content_of_file(timeline.files[each.path]))
+                for each in (*((timeline.lorebook,) if goes and timeline.lorebook else ()), *more)
+            ),
             group=_group_entry(address, workspace),
             parent=parent,
             children=children,
@@ -127,12 +135,25 @@ def _planned(address: ChatAddress, context: Context, *, yes: bool) -> _Deletion:
             sent=sent,
         )
         # What was looked at to tell that the book is free must still be so when the chat goes.
-        unchanged = naming_as_seen(workspace) if goes else ()
+        unchanged = naming_as_seen(workspace) if goes or more else ()
         plan = plan_delete(str(address), deletion, unchanged)
-    return _Deletion(plan, timeline.book_name, goes, kept, children)
+    return _Deletion(plan, timeline.book_name, goes, tuple(each.name for each in more), kept, children)
 
 
-def _kept_because(timeline: OpenTimeline, index: WorkspaceIndex, workspace: Workspace) -> tuple[Fact, ...]:
+def _more_that_go(timeline: OpenTimeline, index: WorkspaceIndex, named: References | None) -> tuple[BookState, ...]:
+    """Return the other lorebooks that were made for the chat and that nothing else names; any other one stays."""
+    ours = {index.key(str(each["name"])) for each in timeline.recorded_books}
+    return tuple(
+        book
+        for book in timeline.more
+        if book.path in timeline.files
+        and index.key(book.name) in ours
+        and named is not None
+        and not named.why_kept(book.name, besides=str(timeline.address))
+    )
+
+
+def _kept_because(timeline: OpenTimeline, named: References | None) -> tuple[Fact, ...]:
     """Return why the chat's lorebook has to stay; what cannot be read may name it, so it stays then too."""
     book = timeline.lorebook
     if timeline.damage:
@@ -141,8 +162,7 @@ def _kept_because(timeline: OpenTimeline, index: WorkspaceIndex, workspace: Work
         return ()
     if timeline.book_file is None:
         return (fact("lorebook_not_read", lorebook=book.name, reason=book.reason),)
-    found = references(index.chats, gather_naming(workspace, index.chats))
-    return found.why_kept(book.name, besides=str(timeline.address))
+    return named.why_kept(book.name, besides=str(timeline.address)) if named is not None else ()
 
 
 def _group_entry(address: ChatAddress, workspace: Workspace) -> EditFile | None:

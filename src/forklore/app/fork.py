@@ -11,17 +11,26 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from forklore.app.check import ForkBlocked, ForkRequest, check_fork, draft_and_check, fork_names, fork_point, plan_of
+from forklore.app.check import (
+    ForkBlocked,
+    ForkRequest,
+    check_fork,
+    draft_and_check,
+    fork_names,
+    fork_point,
+    plan_of,
+    with_family,
+)
 from forklore.app.context import Context
 from forklore.app.progress import Progress
-from forklore.channels.cut import ForkPoint
 from forklore.channels.running_recap import RunningRecap
-from forklore.disk.gather import OpenTimeline, open_timeline, with_book, with_surroundings
+from forklore.disk.gather import OpenTimeline, open_timeline, with_book, with_more, with_surroundings
 from forklore.disk.lock import workspace_lock
 from forklore.disk.transaction.run import Run
 from forklore.errors import ForkloreError
 from forklore.formats.lorebook_json import unread_lorebook
 from forklore.log.telling import tell
+from forklore.model.cut import ForkPoint
 from forklore.model.fact import Fact, fact
 from forklore.model.finding import Finding, Report, Severity
 from forklore.model.plan import Plan
@@ -44,6 +53,10 @@ class ForkTold:
     original_lorebook: str | None
     entries: int
     lorebook_source: str
+    lorebooks: tuple[Mapping[str, Any], ...]
+    """All lorebooks that it has for itself, with what each was cloned from."""
+    settings: tuple[Mapping[str, Any], ...]
+    """What SillyTavern's page copies in its settings, for extensions that keep something there."""
     warnings: tuple[Finding, ...]
     notes: tuple[Finding, ...]
     carried_from_present: tuple[str, ...]
@@ -61,6 +74,8 @@ class ForkTold:
             "original_lorebook": self.original_lorebook,
             "entries": self.entries,
             "lorebook_source": self.lorebook_source,
+            "lorebooks": list(self.lorebooks),
+            "settings": list(self.settings),
             "warnings": [finding.to_json() for finding in self.warnings],
             "notes": [finding.to_json() for finding in self.notes],
             "carried_from_present": list(self.carried_from_present),
@@ -93,14 +108,15 @@ def fork(request: ForkRequest, context: Context) -> ForkMade:
         with workspace_lock(context.workspace.root, what=request.kind, wait=wait, go_on=go_on):
             context.transactions.recover()
             with (
-                open_timeline(context.workspace, request.chat, with_book=False) as opened,
+                open_timeline(context.workspace, request.chat, with_books=False) as opened,
                 context.begin(_written(opened, context)) as run,
             ):
                 _copy_book_ahead(run, request, opened, context)
-                point = fork_point(request, context, opened)
-                unread = with_surroundings(opened, context.workspace)
+                unread = with_surroundings(with_more(opened, context.workspace), context.workspace)
+                unread = with_family(unread, context)
+                point = fork_point(request, context, unread)
                 _begin_ahead(run, point, request, unread, context)
-                timeline = with_book(unread)
+                timeline = with_book(unread, context.workspace)
                 draft, report = draft_and_check(request, context, timeline, point)
                 if draft is not None and report.valid:
                     _tell_checks(report, context.progress)
@@ -240,6 +256,8 @@ def told_of_fork(draft: Draft, report: Report, timeline: OpenTimeline, *, is_mad
         "original_lorebook": timeline.book_name,
         "entries": len(draft.book.outline),
         "lorebook_source": draft.book.source,
+        "lorebooks": tuple(clone.to_json() for clone in draft.clones),
+        "settings": draft.extended.settings,
         "warnings": _of_made_fork(report.warnings) if is_made else report.warnings,
         "notes": _of_made_fork(report.notes) if is_made else report.notes,
         "carried_from_present": tuple(draft.carried),

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
+from forklore.adapters.memory_books import copied_from
 from forklore.app.applying import apply_alone
-from forklore.app.check import ForkBlocked
+from forklore.app.check import ForkBlocked, clone_names, clone_paths
 from forklore.app.context import Context
 from forklore.app.dry_run import DryRun
 from forklore.app.settings import share_on_purpose, share_plan
@@ -17,10 +18,17 @@ from forklore.attribution.isolation import OwnBook
 from forklore.attribution.kinship import accounts_of, kin_of
 from forklore.attribution.splitting import Kin
 from forklore.attribution.witnesses import Accounts
-from forklore.channels.cut import ForkPoint
 from forklore.channels.running_recap import read_running_recap
 from forklore.checks.requirements import ForkAttempt, Policy, check
-from forklore.disk.gather import OpenTimeline, in_place, open_timeline, open_timelines, read_book
+from forklore.disk.gather import (
+    OpenTimeline,
+    in_place,
+    may_name_others,
+    open_timeline,
+    open_timelines,
+    read_book,
+    with_more,
+)
 from forklore.disk.workspace import ChatUnreadable
 from forklore.errors import BadRequest, ForkloreError, Kind
 from forklore.formats.chat_jsonl import ChatDamaged
@@ -30,9 +38,9 @@ from forklore.gathered.timeline import BookState, TimelineState
 from forklore.gathered.workspace import WorkspaceIndex
 from forklore.model import names
 from forklore.model.address import ChatAddress
+from forklore.model.cut import ForkPoint
 from forklore.model.fact import Fact
 from forklore.model.finding import Finding, Report
-from forklore.model.names import comparable
 from forklore.model.plan import Fingerprint, Plan
 from forklore.model.timeline import Timeline
 from forklore.planning.fork import Draft
@@ -172,7 +180,7 @@ def dry_run(address: ChatAddress, context: Context, *, share: bool = False) -> D
     """Return the plan of an isolation, or of sharing on purpose, and change nothing."""
     nothing = Plan("isolate", str(address), (), commit=-1)
     if share:
-        with open_timeline(context.workspace, address, with_book=False) as opened:
+        with open_timeline(context.workspace, address, with_books=False) as opened:
             book = _book_to_share(opened)
         plan = nothing if context.is_shared_on_purpose(book) else share_plan(book, str(address), context)
         return DryRun(plan, Report(str(address), None))
@@ -217,6 +225,9 @@ class Gathered:
 
     def complete(self, opened: OpenTimeline) -> OpenTimeline:
         """Return a timeline with its place, its lorebook and where that is active besides."""
+        opened = with_more(opened, self._context.workspace)
+        if may_name_others(opened, self._context.workspace):
+            opened = replace(opened, family=self.index.family_names(opened.address) - {opened.name})
         timeline, book, file = in_place(opened, self.index), opened.lorebook, opened.book_file
         if book is None:
             return timeline
@@ -252,7 +263,7 @@ def _prepared(address: ChatAddress, context: Context, given: Gathered | None = N
 @contextmanager
 def _prepared_from(gathered: Gathered, address: ChatAddress, context: Context) -> Iterator[_Prepared]:
     index = gathered.index
-    with open_timeline(context.workspace, address, with_book=False) as opened:
+    with open_timeline(context.workspace, address, with_books=False) as opened:
         opened.needs_header()
         opened.refuse_newer()
         timeline = gathered.complete(opened)
@@ -314,8 +325,8 @@ class _Isolation:
 
 def _prepare(asked: _Isolation, context: Context) -> _Prepared:
     timeline = asked.timeline
-    copied_from = copied_by_memory_books(timeline)
-    adopts = timeline.lorebook is not None and (copied_from is not None or not asked.others)
+    copied = copied_from(timeline.metadata, timeline.name, timeline.book_name)
+    adopts = timeline.lorebook is not None and (copied is not None or not asked.others)
     point = _point(asked, context, adopts=adopts)
     draft, damage = _draft(asked, point, adopts=adopts)
     report = _check(timeline, draft, damage, context)
@@ -324,8 +335,8 @@ def _prepare(asked: _Isolation, context: Context) -> _Prepared:
     files = IsolationFiles(
         address=str(timeline.address),
         chat=timeline.path,
-        clone=context.workspace.book_path(point.clone_name) if point.clone_name is not None and not adopts else None,
-        original_lorebook=copied_from or timeline.book_name,
+        clones=clone_paths(point, timeline, context.workspace),
+        original_lorebook=copied or timeline.book_name,
         read=timeline.read,
     )
     try:
@@ -335,33 +346,20 @@ def _prepare(asked: _Isolation, context: Context) -> _Prepared:
     return _Prepared(_outcome(draft, report, asked, files=files, adopts=adopts), plan, report)
 
 
-def copied_by_memory_books(timeline: TimelineState) -> str | None:
-    """Return the lorebook that Memory Books copied for this very branch, None when it did not copy this one."""
-    space = timeline.metadata.get("STMemoryBooks")
-    marker = space.get("branchLorebookCopies") if isinstance(space, dict) else None
-    if not isinstance(marker, dict) or marker.get("branchChatId") != timeline.name:
-        return None
-    mappings = marker.get("mappings")
-    for mapping in mappings if isinstance(mappings, list) else ():
-        if isinstance(mapping, dict) and mapping.get("copyName") == timeline.book_name:
-            source = mapping.get("sourceName")
-            return source if isinstance(source, str) else None
-    return None
-
-
 def _point(asked: _Isolation, context: Context, *, adopts: bool) -> ForkPoint:
     timeline, place = asked.timeline, asked.place
     main_chat = timeline.metadata.get("main_chat")
     parent = place.parent.partition("/")[2] if place.parent else names.parent_from_name(timeline.name)
     last = max(timeline.last, 0)
-    clone = timeline.book_name if adopts else _clone_name(timeline, context)
+    clones = _clones(asked, context, adopts=adopts)
+    clone = clones.pop(timeline.book_name, None) if timeline.book_name is not None else None
     return ForkPoint(
         kind=place.kind,
         at=last,
         is_head=False,  # its metadata came from its parent's present
         derived_upto=last,
         chat_name=timeline.name,
-        clone_name=clone if timeline.book_file is not None else None,
+        clone_name=clone,
         # The name as the chat has it: a parent that is gone may come back under it.
         parent_name=main_chat if isinstance(main_chat, str) and main_chat else parent or "",
         parent_timeline=None,
@@ -369,17 +367,21 @@ def _point(asked: _Isolation, context: Context, *, adopts: bool) -> ForkPoint:
         integrity=context.new_id(),
         made_at=context.now_ms(),
         program_version=context.version,
+        clones=clones,
     )
 
 
-def _clone_name(timeline: TimelineState, context: Context) -> str | None:
-    if timeline.book_name is None:
-        return None
-    books = context.workspace.book_names()
-    label = names.fork_label(timeline.name)
+def _clones(asked: _Isolation, context: Context, *, adopts: bool) -> dict[str, str]:
+    """Return what each lorebook is called in future: one that it has for itself already keeps its name."""
+    timeline = asked.timeline
     # The copy of a main chat goes its own way from where both were the same, as a branch does.
     kind = "branch" if timeline.kind == "main" else timeline.kind
-    return names.clone_name(timeline.book_name, kind, label, lambda name: comparable(name) in books)
+    clones = clone_names(timeline, kind, names.fork_label(timeline.name), context)
+    for book in timeline.books:
+        is_own = adopts if book is timeline.lorebook else not asked.index.other_users(book.name, asked.place.chat)
+        if is_own and book.name in clones:
+            clones[book.name] = book.name
+    return clones
 
 
 def _draft(asked: _Isolation, point: ForkPoint, *, adopts: bool) -> tuple[Draft | None, Fact | None]:

@@ -12,9 +12,8 @@ from forklore.app.applying import apply_alone, would_change
 from forklore.app.context import Context
 from forklore.app.isolate import isolate, share
 from forklore.channels import cut_channels
-from forklore.channels.cut import ForkPoint
 from forklore.channels.lorebook import BookCut
-from forklore.checks.verify import ON_REQUEST, OPENING, verify
+from forklore.checks.verify import ON_REQUEST, OPENING, names_of_others, verify
 from forklore.disk.gather import OpenTimeline, looked_through, open_timeline
 from forklore.errors import BadRequest, ForkloreError
 from forklore.formats.chat_jsonl import ChatDamaged
@@ -22,6 +21,7 @@ from forklore.gathered.timeline import MISSING, TimelineState
 from forklore.gathered.workspace import WorkspaceIndex
 from forklore.log.operations import Operation
 from forklore.model.address import ChatAddress, place_of
+from forklore.model.cut import ForkPoint
 from forklore.model.fact import Fact
 from forklore.model.finding import Finding
 from forklore.model.plan import Change, EditFile, Plan
@@ -215,6 +215,7 @@ def _gathered(
             parent=parent,
             children=tuple(_children(timeline, index, relatives)),
             parents_book=_parents_book(timeline, parent) if parent is not None and is_lost else None,
+            namings=tuple(names_of_others(timeline, index)) if code == "NAMES_PARENT" else (),
         )
         yield case, finding
 
@@ -232,7 +233,7 @@ class _Relatives:
         if parsed is None:
             return None
         with suppress(ForkloreError):
-            opened = self.stack.enter_context(open_timeline(self.context.workspace, parsed, with_book=with_book))
+            opened = self.stack.enter_context(open_timeline(self.context.workspace, parsed, with_books=with_book))
             return None if opened.damage else opened
         return None
 

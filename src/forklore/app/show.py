@@ -151,7 +151,7 @@ def show(address: ChatAddress, context: Context) -> TimelineShown:
 
 def status(address: ChatAddress, context: Context) -> Status:
     """Return the diagnostic object of a timeline: what was recorded, and whether it is still so."""
-    with open_timeline(context.workspace, address, with_book=False) as timeline:
+    with open_timeline(context.workspace, address, with_books=False) as timeline:
         timeline.needs_header()
         metadata = timeline.metadata
     stored = metadata.get(RECORD_KEY)

@@ -18,10 +18,10 @@ from forklore.attribution.witnesses import name_of
 from forklore.channels import CHANNELS
 from forklore.channels.checkpoint_map import CHANNEL as MAP_CHANNEL
 from forklore.channels.checkpoint_map import MAP_PATH, read_map
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
+from forklore.channels.cut import Channel, Earlier
 from forklore.channels.identity import CHANNEL as IDENTITY_CHANNEL
 from forklore.channels.lorebook import CHANNEL as BOOK_CHANNEL
-from forklore.channels.lorebook import BookCut, as_it_was, compose, file_keys, free_key, with_idle_queue
+from forklore.channels.lorebook import BookCut, as_it_was, compose, file_keys, free_key, with_idle_queue, with_rows
 from forklore.channels.registry import lines_by_uid
 from forklore.channels.running_recap import cut_versions, is_inside, read_running_recap
 from forklore.channels.scenes import CHANNEL as SCENES_CHANNEL
@@ -29,6 +29,7 @@ from forklore.formats.json_edit import apply_edits
 from forklore.formats.json_text import encode, to_bytes, to_text
 from forklore.formats.lorebook_json import REGISTRY_PREFIX, EntryKey, Lorebook, parse_lorebook, retitled
 from forklore.gathered.timeline import TimelineState
+from forklore.model.cut import Cut, ForkPoint
 from forklore.model.fact import some
 from forklore.model.finding import Finding, Severity
 from forklore.model.plan import Drop, Edit, Put
@@ -82,7 +83,8 @@ def _cut_book(parent: TimelineState, point: ForkPoint, earlier: Earlier, *, kin:
         source, data = "present", _without(book, split, point.clone_name)
     else:
         source, data = "scene-snapshot", compose(book, _entries(book, split, kin), point.clone_name)
-    cut = OwnBook(source, parse_lorebook(point.clone_name, data).outline, data, split=split)
+    own = OwnBook(source, parse_lorebook(point.clone_name, data).outline, data, split=split)
+    cut = with_rows(own, parent, parent.lorebook, point) if parent.lorebook is not None else own
     findings = (_in_doubt(split.in_doubt),) if split.in_doubt else ()
     carried, left_out = file_keys(book, cut)
     edits = (Put(("world_info",), encode(point.clone_name)),)

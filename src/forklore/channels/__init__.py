@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from forklore.adapters import ADAPTERS
+from forklore.adapters.engine import looks_after
 from forklore.channels import (
     checkpoint_map,
     combined_recap,
     context_marker,
+    extensions,
+    guard,
     identity,
     lorebook,
     pending_operations,
@@ -19,12 +23,14 @@ from forklore.channels import (
     scenes,
     timed_effects,
 )
-from forklore.channels.cut import Channel, Cut, ForkPoint
+from forklore.channels.cut import Channel
 from forklore.gathered.timeline import TimelineState
+from forklore.model.cut import Cut, ForkPoint
 
 CHANNELS: tuple[Channel, ...] = (
     scenes.CHANNEL,
     lorebook.CHANNEL,  # before the two that look into the clone
+    lorebook.MORE_CHANNEL,
     registry.CHANNEL,
     timed_effects.CHANNEL,
     running_recap.CHANNEL,
@@ -32,10 +38,15 @@ CHANNELS: tuple[Channel, ...] = (
     pending_operations.CHANNEL,
     context_marker.CHANNEL,
     checkpoint_map.CHANNEL,
+    extensions.CHANNEL,  # after the lorebooks: how far a memory reaches is told by its entry
     identity.CHANNEL,
 )
 
-_LOOKED_AFTER = frozenset().union(*(channel.keys for channel in CHANNELS))
+LOOKED_AFTER = frozenset().union(*(channel.keys for channel in CHANNELS))
+
+
+def _is_looked_after(key: str) -> bool:
+    return key in LOOKED_AFTER or looks_after(key, ADAPTERS)
 
 
 def cut_channels(
@@ -45,9 +56,10 @@ def cut_channels(
     cuts: dict[str, Cut] = {}
     for channel in channels:
         cuts[channel.name] = channel.cut(parent, point, cuts)
+    cuts["names"] = guard.cut(parent, point, cuts, LOOKED_AFTER)
     if not point.is_head:
-        cuts["unknown"] = Cut(carried=tuple(key for key in parent.metadata if key not in _LOOKED_AFTER))
+        cuts["unknown"] = Cut(carried=tuple(key for key in parent.metadata if not _is_looked_after(key)))
     return cuts
 
 
-__all__ = ["CHANNELS", "Channel", "Cut", "ForkPoint", "cut_channels"]
+__all__ = ["CHANNELS", "LOOKED_AFTER", "Channel", "Cut", "ForkPoint", "cut_channels"]

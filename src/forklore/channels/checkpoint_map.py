@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
+from forklore.channels.cut import Channel, Earlier
 from forklore.formats.chat_facts import MAP_KEY
 from forklore.formats.record import RECORD_KEY
 from forklore.gathered.timeline import TimelineState
+from forklore.model.cut import Cut, ForkPoint
 from forklore.model.plan import Drop, Edit, JsonPath
 
 _SPACE = "auto_recap"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
+from forklore.channels.cut import Channel, Earlier
 from forklore.formats.json_text import encode
 from forklore.formats.record import FORMAT, IDENTITY_KEY
 from forklore.gathered.timeline import TimelineState
+from forklore.model.cut import Cut, ForkPoint
 from forklore.model.plan import Put
 from forklore.model.timeline import mark_of
 

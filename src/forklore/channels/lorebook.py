@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
+from forklore.adapters import ADAPTERS
+from forklore.adapters.engine import NOTHING_CUT, CutEntries, cut_entries
+from forklore.adapters.fork import Fork
+from forklore.channels.cut import Channel, Earlier
 from forklore.channels.queue import emptied
 from forklore.channels.scenes import Scene
 from forklore.channels.survey import Survey
@@ -21,7 +24,8 @@ from forklore.formats.lorebook_json import (
     parse_lorebook,
     retitled,
 )
-from forklore.gathered.timeline import TimelineState
+from forklore.gathered.timeline import BookState, TimelineState
+from forklore.model.cut import Cut, ForkPoint
 from forklore.model.plan import Drop, Edit, Put
 
 _KEY = "world_info"
@@ -31,19 +35,45 @@ _WHOLE_BOOKS = {"originalData"}  # the book as it was imported, or as a card has
 
 @dataclass(frozen=True, slots=True)
 class BookCut:
-    """The book of the fork."""
+    """A book of the fork."""
 
     source: str
-    """``live``, ``scene-snapshot``, ``present`` or ``none``; ``history`` is for a later capability."""
+    """``live``, ``scene-snapshot``, ``anchor``, ``present`` or ``none``; ``history`` is for a later capability."""
     outline: Outline = field(default_factory=Outline)
     data: bytes | None = None
     """The clone's bytes where they differ from the parent's book; None: the same bytes."""
     scene: Scene | None = None
+    entries: CutEntries = NOTHING_CUT
+    """What became of the entries that extensions made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clone:
+    """A lorebook of the parent, and what becomes of it in the fork."""
+
+    name: str
+    origin: BookState
+    book: BookCut
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the clone as results list it."""
+        return {**self.to_record(), "entries": len(self.book.outline)}
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the clone as records list it: what is known before the lorebook is read."""
+        return {
+            "name": self.name,
+            "original": self.origin.name,
+            "role": self.origin.role,
+            "source": self.book.source,
+        }
 
 
 def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
     del earlier
     cut = book_at(parent, point.derived_upto, clone=point.clone_name, is_head=point.is_head)
+    if parent.lorebook is not None and point.clone_name is not None:
+        cut = with_rows(_from_anchor(cut, parent, parent.lorebook, point), parent, parent.lorebook, point)
     if cut.source == "none":
         # A list of several books, of which SillyTavern loads none, must not name the parent's in the fork either.
         named = bool(parent.metadata.get(_KEY))
@@ -56,9 +86,66 @@ def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
     return Cut(cut, edits=(Put((_KEY,), encode(point.clone_name)),), carried=carried, left_out=left_out)
 
 
+def _cut_more(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
+    """Clone what extensions keep beside the chat's own lorebook; their rows name the clones."""
+    del earlier
+    clones: list[Clone] = []
+    for origin in parent.more:
+        name, book = point.clones.get(origin.name), origin.content
+        if name is not None and name != origin.name and book is not None:
+            whole = _whole(book, name, "live" if point.is_head else "present")
+            cut = whole if point.is_head else _from_anchor(whole, parent, origin, point)
+            clones.append(Clone(name, origin, with_rows(cut, parent, origin, point)))
+    return Cut(tuple(clones))
+
+
+def _from_anchor(cut: BookCut, parent: TimelineState, origin: BookState, point: ForkPoint) -> BookCut:
+    """Return a book of the past as an extension kept it, where that is nearer to the message."""
+    book, clone = origin.content, clone_of(origin, parent, point)
+    if cut.source not in ("present", "scene-snapshot") or book is None or clone is None:
+        return cut
+    for adapter in ADAPTERS:
+        anchor = adapter.anchor(parent, origin.name, point.derived_upto) if adapter.anchor else None
+        if anchor is None or (cut.scene is not None and (not anchor.is_whole or anchor.message < cut.scene.message)):
+            continue
+        data = compose(book, anchor.entries, clone)
+        return BookCut("anchor", parse_lorebook(clone, data).outline, data)
+    return cut
+
+
+def with_rows(cut: BookCut, parent: TimelineState, origin: BookState, point: ForkPoint) -> BookCut:
+    """Return a book with what the rows of extensions say about its entries."""
+    book, clone = origin.content, clone_of(origin, parent, point)
+    if book is None or clone is None or cut.source == "none":
+        return cut
+    content = book if cut.data is None else parse_lorebook(clone, cut.data)
+    entries = cut_entries(content, fork_of(parent, point), ADAPTERS)
+    if not entries.edits:
+        return replace(cut, entries=entries)
+    data = to_bytes(apply_edits(to_text(content.data), entries.edits).text)
+    return replace(cut, outline=parse_lorebook(clone, data).outline, data=data, entries=entries)
+
+
+def clone_of(origin: BookState, parent: TimelineState, point: ForkPoint) -> str | None:
+    """Return what the clone of a lorebook of the parent is called."""
+    return point.clone_name if origin is parent.lorebook else point.clones.get(origin.name)
+
+
+def fork_of(parent: TimelineState, point: ForkPoint, *entries: CutEntries) -> Fork:
+    """Return what rules may ask; *entries* are the cuts of the lorebooks, as far as they are made."""
+    books = dict(point.clones)
+    if parent.book_name is not None and point.clone_name is not None:
+        books[parent.book_name] = point.clone_name
+    kept: dict[str, tuple[Any, ...]] = {}
+    for each in entries:
+        for path, values in each.kept.items():
+            kept[path] = (*kept.get(path, ()), *values)
+    return Fork(point, parent.chat, parent.metadata, books, kept)
+
+
 def file_keys(book: Lorebook | None, cut: BookCut) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what of a book beside its entries comes from the present into one that does not, and what is left out."""
-    if book is None or cut.source != "scene-snapshot":
+    if book is None or cut.source not in ("scene-snapshot", "anchor"):
         return (), ()
     others = [key for key in book.content if key not in ("entries", "name")]
     left_out = tuple(f"lorebook.{key}" for key in others if key in _WHOLE_BOOKS)
@@ -211,3 +298,4 @@ _TEMPLATE: dict[str, Any] = {
 
 
 CHANNEL = Channel("lorebook", frozenset({_KEY}), _cut)
+MORE_CHANNEL = Channel("more_lorebooks", frozenset(), _cut_more)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
+from forklore.channels.cut import Channel, Earlier
 from forklore.gathered.timeline import TimelineState
+from forklore.model.cut import Cut, ForkPoint
 from forklore.model.plan import Drop
 
 _KEY = "autoLorebooks"

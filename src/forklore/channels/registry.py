@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from operator import eq
 from typing import Any
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
+from forklore.channels.cut import Channel, Earlier
 from forklore.formats.json_text import encode
 from forklore.formats.lorebook_json import REGISTRY_PREFIX, EntryOutline, Outline
 from forklore.gathered.timeline import TimelineState
+from forklore.model.cut import Cut, ForkPoint
 from forklore.model.fact import Fact, fact
 from forklore.model.plan import Edit, Put
 

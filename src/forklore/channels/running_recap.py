@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
+from forklore.channels.cut import Channel, Earlier
 from forklore.formats.json_text import encode
 from forklore.gathered.timeline import TimelineState
+from forklore.model.cut import Cut, ForkPoint
 from forklore.model.plan import Put
 
 KEY = "auto_recap_running_scene_recaps"

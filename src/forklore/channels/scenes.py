@@ -7,10 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
+from forklore.channels.cut import Channel, Earlier
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_text import NotJson, parse
 from forklore.gathered.timeline import TimelineState
+from forklore.model.cut import Cut, ForkPoint
 from forklore.model.fact import Fact
 
 _MESSAGE_KEYS = ("auto_recap_memory", "auto_summarize_memory", "auto_recap")

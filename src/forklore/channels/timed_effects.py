@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from forklore.channels.cut import Channel, Cut, Earlier, ForkPoint
+from forklore.channels.cut import Channel, Earlier
 from forklore.channels.lorebook import BookCut
 from forklore.formats.json_text import encode, parse_object
 from forklore.formats.lorebook_json import Lorebook
 from forklore.gathered.timeline import TimelineState
+from forklore.model.cut import Cut, ForkPoint
 from forklore.model.javascript import entry_hash
 from forklore.model.plan import Drop, Edit, Put
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from forklore.channels.cut import Cut
 from forklore.channels.lorebook import BookCut, book_at
 from forklore.channels.running_recap import RunningRecap, read_running_recap, upto
 from forklore.channels.scenes import Scene, recap_data
@@ -15,6 +14,7 @@ from forklore.channels.survey import Survey
 from forklore.checks.requirements import REQUIREMENTS, ForkAttempt, Policy, Requirement, unmet
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.gathered.timeline import TimelineState
+from forklore.model.cut import Cut
 
 
 def asks_book(policy: Policy) -> bool:

@@ -63,6 +63,8 @@ def _by_chats(chats: Sequence[ChatFacts]) -> Named:
         address = chat.address
         if chat.lorebook is not None:
             yield chat.lorebook, Reference(fact("named", case="chat", chat=address), address)
+        for book in chat.more_books:
+            yield book, Reference(fact("named", case="chat", chat=address), address)
         for book in chat.other_books:
             yield book, Reference(fact("named", case="effects", chat=address), address)
 

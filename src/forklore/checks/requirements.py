@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from forklore.channels.cut import Cut
 from forklore.channels.lorebook import BookCut
 from forklore.channels.queue import QueuedOperation, QueueUnreadable, read_queue
 from forklore.channels.registry import broken_lines
@@ -20,6 +19,7 @@ from forklore.channels.survey import Survey
 from forklore.formats.chat_facts import checkpoint_of
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.gathered.timeline import MISSING, OUTSIDE, UNREADABLE, TimelineState
+from forklore.model.cut import Cut
 from forklore.model.fact import Fact, Params, fact, some
 from forklore.model.finding import Finding, Report, ReportState, Severity
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from forklore.channels.cut import Cut
 from forklore.channels.running_recap import RunningRecap, upto
 from forklore.channels.scenes import Scene
 from forklore.checks.requirements import REQUIREMENTS, ForkAttempt
 from forklore.gathered.timeline import TimelineState
+from forklore.model.cut import Cut
 
 _OF_A_SCENE = {"NO_SCENE_RECAP", "NO_LOREBOOK_ENTRY", "NO_RUNNING_RECAP", "SCENE_NOT_IN_RUNNING_RECAP"}
 

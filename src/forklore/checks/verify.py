@@ -5,11 +5,15 @@ Progress after the fork is normal and no finding. A new check is one function an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from forklore.adapters.guard import Naming, in_entries, in_message, in_metadata
 from forklore.attribution.witnesses import entries_of_unknown_time
+from forklore.channels import LOOKED_AFTER
+from forklore.channels.guard import own_names, told
 from forklore.channels.progress import is_untouched
 from forklore.channels.queue import QueueUnreadable, read_queue, stale_operations
 from forklore.channels.registry import broken_lines
@@ -17,6 +21,7 @@ from forklore.channels.running_recap import KEY as RUNNING_KEY
 from forklore.channels.running_recap import is_beyond, read_running_recap
 from forklore.channels.survey import Survey, last_snapshot
 from forklore.checks.requirements import is_of_older_sillytavern
+from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.formats.record import FORMAT, IDENTITY_KEY, RECORD_KEY, is_from_present, newer_format
 from forklore.gathered.timeline import MISSING, OUTSIDE, UNREADABLE, TimelineState
 from forklore.gathered.workspace import WorkspaceIndex
@@ -46,6 +51,9 @@ def _chat_is_whole(timeline: TimelineState, index: WorkspaceIndex) -> Problems:
 
 
 def _lorebook_is_there(timeline: TimelineState, index: WorkspaceIndex) -> Problems:
+    for more in timeline.more:
+        if more.fault == MISSING:
+            yield Problem({"case": "more", "lorebook": more.name, "renamed": None}, severity=Severity.WARNING)
     book = timeline.lorebook
     if book is None or book.fault != MISSING:
         return
@@ -61,8 +69,9 @@ def _lorebook_is_there(timeline: TimelineState, index: WorkspaceIndex) -> Proble
 
 
 def _lorebook_lies_inside(timeline: TimelineState, index: WorkspaceIndex) -> Problems:
-    book = timeline.lorebook
-    if book and book.fault == OUTSIDE:
+    for book in timeline.books:
+        if book.fault != OUTSIDE:
+            continue
         yield Problem({"case": "lorebook", "lorebook": book.name, "reason": book.reason})
 
 
@@ -73,8 +82,9 @@ def _format_is_known(timeline: TimelineState, index: WorkspaceIndex) -> Problems
 
 
 def _lorebook_is_readable(timeline: TimelineState, index: WorkspaceIndex) -> Problems:
-    book = timeline.lorebook
-    if book and book.fault == UNREADABLE:
+    for book in timeline.books:
+        if book.fault != UNREADABLE:
+            continue
         yield Problem({"lorebook": book.name, "reason": book.reason})
 
 
@@ -95,11 +105,44 @@ def _lorebook_is_its_own(timeline: TimelineState, index: WorkspaceIndex) -> Prob
         return
     shown, more = some(sharers)
     original = index.original_of(timeline.address)
-    params = {"lorebook": timeline.book_name, "chats": shown, "more": more, "original": original}
+    lorebook = next(iter(index.shared_books(timeline.address)), timeline.book_name)
+    params = {"lorebook": lorebook, "chats": shown, "more": more, "original": original}
     if index.is_owner(timeline.address):
         yield Problem({**params, "case": "owner"}, ("isolate-others", "share"))
         return
     yield Problem(params, (*(("reattach",) if index.own_book(timeline) else ()), "isolate", "share"))
+
+
+def _names_nobody_else(timeline: TimelineState, index: WorkspaceIndex) -> Problems:
+    for finding in told(names_of_others(timeline, index)):
+        yield Problem(finding.params, finding.repairs)
+
+
+def names_of_others(timeline: TimelineState, index: WorkspaceIndex) -> list[Naming]:
+    """Return where a recorded fork names another one of its family, outside what we know and what was accepted."""
+    record = timeline.record
+    if record is None or not timeline.is_fork or timeline.damage:
+        return []
+    own = {timeline.name, *(book.name for book in timeline.books)}
+    family = index.family_names(timeline.address) | recorded_originals(record)
+    family -= own
+    found = list(in_metadata(timeline.metadata, family, LOOKED_AFTER))
+    with suppress(ChatDamaged, IndexError):
+        found += in_message(timeline.chat.message(0), family)
+    above = (own_names(timeline) | recorded_originals(record)) - own
+    for book in timeline.books:
+        if book.content is not None:
+            found += in_entries(book.content, above, book.name)
+    accepted = record.get("names_accepted")
+    allowed = set(accepted) if isinstance(accepted, list) else set()
+    return [naming for naming in found if naming.place not in allowed]
+
+
+def recorded_originals(record: Mapping[str, Any]) -> frozenset[str]:
+    """Return the lorebooks that were cloned for a timeline, as its record has them."""
+    listed = record.get("lorebooks")
+    names = [each.get("original") for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    return frozenset(name for name in (*names, record.get("original_lorebook_name")) if isinstance(name, str))
 
 
 def _current_version_is_there(timeline: TimelineState, index: WorkspaceIndex) -> Problems:
@@ -272,6 +315,7 @@ OPENING: tuple[OpeningCheck, ...] = (
     OpeningCheck("FORMAT_NEWER", _format_is_known, _ERROR),
     OpeningCheck("LOREBOOK_MISMATCH", _lorebook_is_the_recorded_one, _WARNING),
     OpeningCheck("SHARED_LOREBOOK", _lorebook_is_its_own, _ERROR),
+    OpeningCheck("NAMES_PARENT", _names_nobody_else, _WARNING),
     OpeningCheck("LOREBOOK_FROM_PRESENT", _lorebook_is_of_its_time, _WARNING),
     OpeningCheck("RUNNING_RECAP_VERSION_MISSING", _current_version_is_there, _ERROR),
     OpeningCheck("RUNNING_RECAP_VERSION_MISMATCH", _current_version_is_the_recorded_one, _ERROR),

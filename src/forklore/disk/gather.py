@@ -7,6 +7,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from forklore.adapters import ADAPTERS, IN_ENTRIES, IN_MESSAGES
+from forklore.adapters.engine import NamedBook, books_named
+from forklore.adapters.guard import quoted, short_texts
+from forklore.channels import LOOKED_AFTER
+from forklore.channels.guard import own_names
 from forklore.channels.progress import may_have_gone_on
 from forklore.channels.scenes import MID_FLIGHT, names_recaps
 from forklore.disk.failures import unusable
@@ -22,6 +27,7 @@ from forklore.formats.record import FORMAT, newer_format
 from forklore.gathered.timeline import MISSING, OUTSIDE, UNREADABLE, BookState, TimelineState
 from forklore.model.address import ChatAddress
 from forklore.model.fact import Fact, fact, some
+from forklore.model.names import book_key, comparable
 from forklore.model.timeline import Link
 
 if TYPE_CHECKING:
@@ -69,8 +75,8 @@ class OpenTimeline(TimelineState):
 
 
 @contextmanager
-def open_timeline(workspace: Workspace, address: ChatAddress, *, with_book: bool = True) -> Iterator[OpenTimeline]:
-    """Open a timeline's files; without *with_book* its lorebook is opened, but not read."""
+def open_timeline(workspace: Workspace, address: ChatAddress, *, with_books: bool = True) -> Iterator[OpenTimeline]:
+    """Open a timeline's files; without *with_books* the chat's own lorebook is opened, but none is read."""
     path = workspace.chat_path(address)
     files: dict[str, OpenFile] = {path: _open(workspace.file(path), address)}
     try:
@@ -79,14 +85,11 @@ def open_timeline(workspace: Workspace, address: ChatAddress, *, with_book: bool
             metadata, damage = chat.metadata, None
         except ChatDamaged as error:
             metadata, damage = {}, error.fact
-        if names_recaps(metadata):
-            chat = files[path].seek(MID_FLIGHT)
+        chat = files[path].seek(*((MID_FLIGHT,) if names_recaps(metadata) else ()), *IN_MESSAGES)
         name = lorebook_name(metadata)
         book = _open_book(workspace, name, files) if name is not None else None
-        if book is not None and with_book:
-            book = read_book(book, files.get(book.path))
-        read = tuple((each, file.fingerprint) for each, file in files.items())
-        yield OpenTimeline(address, path, chat, metadata, damage, book, read=read, files=files)
+        opened = OpenTimeline(address, path, chat, metadata, damage, book, files=files)
+        yield with_book(opened, workspace) if with_books else _as_read(opened)
     finally:
         for file in files.values():
             file.close()
@@ -101,16 +104,43 @@ def open_timelines(workspace: Workspace, addresses: Iterable[str]) -> Iterator[d
             address = ChatAddress.parse(text)
             with suppress(ForkloreError):
                 if address is not None:
-                    timeline = stack.enter_context(open_timeline(workspace, address, with_book=False))
+                    timeline = stack.enter_context(open_timeline(workspace, address, with_books=False))
                     timeline.let_go()
                     opened[text] = timeline
         yield opened
 
 
-def with_book(timeline: OpenTimeline) -> OpenTimeline:
-    """Return a timeline with its lorebook read."""
-    book = timeline.lorebook
-    return replace(timeline, lorebook=read_book(book, timeline.book_file)) if book is not None else timeline
+def with_book(timeline: OpenTimeline, workspace: Workspace) -> OpenTimeline:
+    """Return a timeline with its lorebooks read."""
+    timeline, book = with_more(timeline, workspace), timeline.lorebook
+    if book is None:
+        return timeline
+    names = tuple(map(quoted, own_names(timeline)))
+    return replace(timeline, lorebook=read_book(book, timeline.book_file, names))
+
+
+def with_more(timeline: OpenTimeline, workspace: Workspace) -> OpenTimeline:
+    """Return a timeline with the other lorebooks that extensions keep for it alone."""
+    if timeline.more:
+        return timeline
+    own = book_key(timeline.book_name, folds=False) if timeline.book_name is not None else None
+    more: list[BookState] = []
+    for name, role in _named_besides(timeline):
+        if book_key(name, folds=False) != own and not workspace.is_meant_to_be_shared(name):
+            book = replace(_open_book(workspace, name, timeline.files), role=role)
+            more.append(read_book(book, timeline.files.get(book.path)))
+    return _as_read(replace(timeline, more=tuple(more)))
+
+
+def _named_besides(timeline: OpenTimeline) -> list[NamedBook]:
+    try:
+        return books_named(timeline.metadata, timeline.chat, ADAPTERS)
+    except ChatDamaged:  # told where the lines are looked through
+        return books_named(timeline.metadata, None, ADAPTERS)
+
+
+def _as_read(timeline: OpenTimeline) -> OpenTimeline:
+    return replace(timeline, read=tuple((path, file.fingerprint) for path, file in timeline.files.items()))
 
 
 def with_surroundings(timeline: OpenTimeline, workspace: Workspace) -> OpenTimeline:
@@ -119,6 +149,18 @@ def with_surroundings(timeline: OpenTimeline, workspace: Workspace) -> OpenTimel
     if book is not None:
         book = replace(book, active=workspace.also_active(book.name, timeline.address))
     return replace(timeline, lorebook=book, beside=workspace.names_beside(timeline.address))
+
+
+def may_name_others(timeline: TimelineState, workspace: Workspace) -> bool:
+    """Whether something that we do not know may be the name of another chat beside it, or of a lorebook."""
+    known = {timeline.name, *(book.name for book in timeline.books)}
+    texts = set(short_texts(timeline.metadata, LOOKED_AFTER))
+    with suppress(ChatDamaged, IndexError):
+        texts.update(short_texts(timeline.chat.message(0)))
+    if not texts:
+        return False
+    there = workspace.names_beside(timeline.address) | workspace.book_names()
+    return any(text in known or comparable(text) in there for text in texts)
 
 
 def in_place(timeline: OpenTimeline, index: WorkspaceIndex, *, damage: Fact | None = None) -> OpenTimeline:
@@ -172,21 +214,24 @@ def _digests(timeline: OpenTimeline) -> Iterator[tuple[str, str]]:
             yield "lorebook", book.digest()
 
 
-def read_book(book: BookState, file: OpenFile | None) -> BookState:
-    """Return the lorebook that an open file holds; what is wrong with it is noted, not raised."""
+def read_book(book: BookState, file: OpenFile | None, signs: tuple[bytes, ...] = ()) -> BookState:
+    """Return the lorebook that an open file holds; what is wrong with it is noted, not raised.
+
+    *signs* are looked for on the way, besides those of extensions.
+    """
     if file is None:
         return book
     try:
-        return replace(book, content=book_in(file, book.name))
+        return replace(book, content=book_in(file, book.name, signs))
     except LorebookUnreadable as error:
         return replace(book, fault=UNREADABLE, reason=error.fact)
     except OSError as error:
         return replace(book, fault=UNREADABLE, reason=fact("not_readable", reason=error.strerror or str(error)))
 
 
-def book_in(file: OpenFile, name: str) -> Lorebook:
+def book_in(file: OpenFile, name: str, signs: tuple[bytes, ...] = ()) -> Lorebook:
     """Return the lorebook that an open file holds; raises ``LorebookUnreadable``, or ``OSError``."""
-    return read_lorebook(name, file.size, read=file.read_as_opened, chunks=file.chunks)
+    return read_lorebook(name, file.size, read=file.read_as_opened, chunks=file.chunks, signs=(*IN_ENTRIES, *signs))
 
 
 def _open(path: str, address: ChatAddress) -> OpenFile:

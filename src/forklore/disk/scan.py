@@ -16,6 +16,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, NamedTuple
 
+from forklore.adapters import MORE_BOOKS
 from forklore.disk.files import OpenFile, read_at_once
 from forklore.disk.spreading import spread
 from forklore.disk.state import make_private
@@ -38,12 +39,12 @@ _dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 Progress = Callable[[int, int], None]
 Row = list[Any]
-"""The size and time of the file, what ``ChatFacts`` has from ``messages`` to ``is_from_present``, and the forks that
+"""The size and time of the file, what ``ChatFacts`` has from ``messages`` to ``more_books``, and the forks that
 links were looked for.
 """
-_WRITTEN, _FACTS = 1, slice(2, 22)
+_WRITTEN, _FACTS = 1, slice(2, 23)
 _MAIN_CHAT, _KIND, _LINKS, _BOOKS, _MAPPED, _FORKS, _LENGTH = 3, 5, 8, 10, 11, 22, 23
-_FORMAT = f"{VERSION}/5"
+_FORMAT = f"{VERSION}/6"
 """What is kept by another version, or in another form, is not looked at; the number changes with the form."""
 
 
@@ -226,7 +227,11 @@ def _read(path: str, name: str, stat: os.stat_result, *, quickly: bool, forks: s
             links = tuple(find_links(data, forks)) if forks else ()
     except (OSError, ForkloreError):
         return None
-    facts = read_header(header, name, quickly=quickly) if header.strip() else HeaderFacts(damaged=True)
+    facts = (
+        read_header(header, name, quickly=quickly, more_books=MORE_BOOKS)
+        if header.strip()
+        else HeaderFacts(damaged=True)
+    )
     return [stat.st_size, stat.st_mtime_ns, messages, *facts[:5], links, *facts[5:], sorted(forks or ())]
 
 

@@ -12,6 +12,8 @@ from operator import attrgetter
 from pathlib import Path
 from stat import S_ISREG
 
+from forklore.adapters import ADAPTERS
+from forklore.adapters.row import places, texts_in
 from forklore.disk.files import OpenFile
 from forklore.disk.places import Places
 from forklore.disk.state import State
@@ -370,6 +372,16 @@ class Workspace:
         if book in settings.persona_books:
             found.append(fact("active", case="persona"))
         return tuple(found)
+
+    def is_meant_to_be_shared(self, book: str) -> bool:
+        """Whether an extension's settings say that chats share this lorebook."""
+        extensions = self._settings().extensions
+        return any(
+            book in texts_in(held)
+            for adapter in ADAPTERS
+            if adapter.shared
+            for _, held in places(extensions, adapter.shared)
+        )
 
     def _avatars(self, address: ChatAddress) -> tuple[str, ...]:
         if not address.is_group:

@@ -51,14 +51,30 @@ class HeaderFacts(NamedTuple):
     """The one that was cloned for that."""
     is_from_present: bool = False
     """Whether that record says that its lorebook came from the present, and nobody accepted that since."""
+    more_books: tuple[str, ...] = ()
+    """The lorebooks besides its own that extensions keep for it alone."""
 
 
-def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> HeaderFacts:
+class MoreBooks(NamedTuple):
+    """How extensions name lorebooks in the metadata."""
+
+    keys: tuple[str, ...]
+    """The keys under which they do."""
+    named: Callable[[Mapping[str, Any]], Iterable[str]]
+    """Returns the names in what stands under those keys."""
+
+
+_NO_MORE = MoreBooks((), lambda _: ())
+
+
+def read_header(line: bytes, chat_name: str, *, quickly: bool = False, more_books: MoreBooks = _NO_MORE) -> HeaderFacts:
     """Return what the header *line* of the chat *chat_name* says; a line that is no header is damage.
 
     *quickly* is for who reads many: a short line alone is not worth the import of the faster reader.
     """
-    found = _metadata_quickly(line) if faster_reader(is_worth_it=quickly or len(line) >= _LONG) else None
+    found = (
+        _metadata_quickly(line, more_books.keys) if faster_reader(is_worth_it=quickly or len(line) >= _LONG) else None
+    )
     if found is None:
         try:
             metadata = parse_object(line).get("chat_metadata")
@@ -66,12 +82,15 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
             metadata = None
         if not isinstance(metadata, dict):
             return HeaderFacts(damaged=True)
-        found = _Found(*(metadata.get(key) for key in _KEYS))
+        named = {key: metadata.get(key) for key in more_books.keys}
+        found = _Found._make((*(metadata.get(key) for key in _KEYS), named))
     book, own = _book_name(found.world_info), found.forklore
     others = _other_books(found, book) if found.timedWorldInfo or not isinstance(found.world_info, str) else ()
     mapped = tuple(_mapped(found.auto_recap)) if found.auto_recap else ()
     running = _running_version(found.running)
     integrity = found.integrity if isinstance(found.integrity, str) else None
+    named = {key: value for key, value in found.more.items() if value is not None}
+    more: set[str | None] = set(more_books.named(named)) if named else set()
     if not isinstance(own, dict) or own.get("chat") != chat_name:
         old_name = renamed_from(chat_name, own, found.main_chat)
         return HeaderFacts(
@@ -84,7 +103,7 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
             old_name=old_name,
             old_timeline=own.get("timeline") if isinstance(own, dict) and old_name is not None else None,
             **_parentage(own, chat_name, found.main_chat),
-            **_recorded(found.record, chat_name, old_name),
+            **_recorded(found.record, more - {book}, chat_name, old_name),
         )
     at = own.get("message")
     return HeaderFacts(
@@ -98,16 +117,21 @@ def read_header(line: bytes, chat_name: str, *, quickly: bool = False) -> Header
         running_version=running,
         integrity=integrity,
         **_parentage(own, chat_name, found.main_chat),
-        **_recorded(found.record, chat_name),
+        **_recorded(found.record, more - {book}, chat_name),
     )
 
 
-def _recorded(stored: object, *names: str | None) -> dict[str, Any]:
-    """Return what a record of the chat's own tells of its lorebook."""
+def _recorded(stored: object, more: set[str | None], *names: str | None) -> dict[str, Any]:
+    """Return what a record of the chat's own tells of its lorebooks; *more* are those that extensions name."""
     record = own_record({RECORD_KEY: stored}, *names)
     if record is None:
-        return {}
+        return {"more_books": tuple(sorted(filter(None, more)))}
+    listed = record.get("lorebooks")
+    for each in listed if isinstance(listed, list) else ():
+        if isinstance(each, dict) and each.get("role") != "chat":
+            more.add(_text(each.get("name")))
     return {
+        "more_books": tuple(sorted(filter(None, more))),
         "recorded_book": _text(record.get("cloned_lorebook_name")),
         "original_book": _text(record.get("original_lorebook_name")),
         "is_from_present": is_from_present(record),
@@ -143,10 +167,11 @@ class _Found(NamedTuple):
     integrity: Any
     running: Any
     record: Any
+    more: Mapping[str, Any]
 
 
 _RUNNING = "auto_recap_running_scene_recaps"
-_PLAIN = _Found._fields[:-2]
+_PLAIN = _Found._fields[:-3]
 _OF_RECORD = (
     "chat_id",
     "cloned_lorebook_name",
@@ -155,6 +180,7 @@ _OF_RECORD = (
     "lorebook_accepted",
     "isolated_at_message",
     "entries_in_doubt",
+    "lorebooks",
 )
 _KEYS = (*_PLAIN, _RUNNING, RECORD_KEY)
 
@@ -199,10 +225,10 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _metadata_quickly(line: bytes) -> _Found | None:
+def _metadata_quickly(line: bytes, keys: tuple[str, ...]) -> _Found | None:
     """Return what tells something with the faster reader; None where it refuses."""
     try:
-        found = _quick_decoder()(line).chat_metadata
+        found = _quick_decoder(keys)(line).chat_metadata
     except REFUSALS:
         return None
     running = found.auto_recap_running_scene_recaps
@@ -213,18 +239,18 @@ def _metadata_quickly(line: bytes) -> _Found | None:
     record = found.auto_recap_checkpoint_state
     if record is not None:
         record = {key: value for key in _OF_RECORD if (value := getattr(record, key)) is not ...}
-    return _Found(*known, found.integrity, running, record)
+    return _Found(*known, found.integrity, running, record, {key: getattr(found, key) for key in keys})
 
 
 @cache
-def _quick_decoder() -> Callable[[bytes], Any]:
+def _quick_decoder(keys: tuple[str, ...]) -> Callable[[bytes], Any]:
     import msgspec  # noqa: PLC0415
 
     version = msgspec.defstruct("Version", [("version", Any, None)])  # its text, which is long, is passed over
     versions: Any = list[version]  # type: ignore[valid-type]  # the type is made at run time
     running: Any = msgspec.defstruct("Running", [("current_version", Any, None), ("versions", versions, [])])
     record: Any = msgspec.defstruct("Record", [(key, Any, ...) for key in _OF_RECORD])  # so is all else that it holds
-    plain = [(key, Any, None) for key in _PLAIN]
+    plain = [(key, Any, None) for key in (*_PLAIN, *keys)]
     special = [(_RUNNING, running | None, None), (RECORD_KEY, record | None, None)]
     metadata = msgspec.defstruct("Metadata", [*plain, *special])
     return msgspec.json.Decoder(msgspec.defstruct("Header", [("chat_metadata", metadata)])).decode

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple, cast
 
@@ -105,6 +105,13 @@ class Lorebook:
     """The optional top-level ``name``, which a clone gives its own."""
     size: int
     """How many bytes the file has."""
+    signs: Mapping[bytes, bool] = field(default_factory=dict, compare=False)
+    """Which texts were looked for while it was read, and whether they are in it."""
+
+    def holds(self, sign: bytes) -> bool:
+        """Whether a text stands in the file."""
+        known = self.signs.get(sign)
+        return sign in self.data if known is None else known
 
     @cached_property
     def data(self) -> bytes:
@@ -157,13 +164,29 @@ def parse_lorebook(name: str, data: bytes) -> Lorebook:
     return Lorebook(name, lambda: data, *outlined, size=len(data))
 
 
-def read_lorebook(name: str, size: int, *, read: Callable[[], bytes], chunks: Callable[[], Iterable[Any]]) -> Lorebook:
+def read_lorebook(
+    name: str,
+    size: int,
+    *,
+    read: Callable[[], bytes],
+    chunks: Callable[[], Iterable[Any]],
+    signs: Sequence[bytes] = (),
+) -> Lorebook:
     """Return the book that is read as a whole or in chunks; raise ``LorebookUnreadable`` when it is none.
 
-    A huge one that is laid out as usual is never in memory as a whole.
+    A huge one that is laid out as usual is never in memory as a whole. *signs* are looked for on the way.
     """
-    outlined = _outline_in_pieces(chunks()) if size >= _HUGE and faster_reader(is_worth_it=True) else None
-    return parse_lorebook(name, read()) if outlined is None else Lorebook(name, read, outlined, None, size=size)
+    found: set[bytes] = set()
+    outlined = None
+    if size >= _HUGE and faster_reader(is_worth_it=True):
+        outlined = _outline_in_pieces(chunks(), signs, found)
+    if outlined is None:
+        data = read()
+        found = {sign for sign in signs if sign in data}
+        book = parse_lorebook(name, data)
+    else:
+        book = Lorebook(name, read, outlined, None, size=size)
+    return replace(book, signs={sign: sign in found for sign in signs})
 
 
 def retitled(book: Lorebook, clone: str) -> bytes:
@@ -265,11 +288,16 @@ def _outline_quickly(data: bytes) -> tuple[Outline, str | None] | None:
         return None
 
 
-def _outline_in_pieces(chunks: Iterable[Any]) -> Outline | None:
-    """Outline a book while it is read; None where that cannot be done, which says nothing about the book."""
+def _outline_in_pieces(chunks: Iterable[Any], signs: Sequence[bytes], found: set[bytes]) -> Outline | None:
+    """Outline a book while it is read; None where that cannot be done, which says nothing about the book.
+
+    Those of the *signs* that stand in it are added to *found*.
+    """
     columns = _Columns()
     try:
         for some in _some_entries(chunks):
+            text = cast("bytearray", some.obj)
+            found.update(sign for sign in signs if sign not in found and text.find(sign, 0, len(some)) >= 0)
             columns.add(_decoders().entries(some))
         return columns.outline()
     except REFUSALS:

@@ -14,9 +14,11 @@ class SettingsBooks:
     global_books: frozenset[str]
     character_books: Mapping[str, frozenset[str]]
     persona_books: frozenset[str]
+    extensions: Mapping[str, Any]
+    """What extensions keep in the settings."""
 
 
-NO_BOOKS = SettingsBooks(frozenset(), MappingProxyType({}), frozenset())
+NO_BOOKS = SettingsBooks(frozenset(), MappingProxyType({}), frozenset(), MappingProxyType({}))
 """What settings name that are not there."""
 
 
@@ -34,6 +36,7 @@ def parse_settings(data: bytes) -> SettingsBooks:
         global_books=frozenset(book for selection in selections for book in _global_books(selection)),
         character_books=MappingProxyType(_character_books(selections)),
         persona_books=frozenset(_persona_books(_mapping(settings.get("power_user")))),
+        extensions=_mapping(settings.get("extension_settings")),
     )
 
 

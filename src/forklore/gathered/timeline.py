@@ -36,6 +36,8 @@ class BookState:
     """What is wrong with it."""
     active: tuple[Fact, ...] = ()
     """Where it is active besides the chat itself."""
+    role: str = "chat"
+    """What it is to the timeline: the chat's own, or the one that an extension keeps for something."""
 
     @property
     def is_there(self) -> bool:
@@ -56,6 +58,10 @@ class TimelineState:
     damage: Fact | None = None
     """Why the chat cannot be read, or which lines of it cannot."""
     lorebook: BookState | None = None
+    more: tuple[BookState, ...] = ()
+    """The other lorebooks that extensions keep for this timeline alone."""
+    family: frozenset[str] = frozenset()
+    """What the chats and lorebooks of its story are called, as far as something in it may be such a name."""
     beside: frozenset[str] = frozenset()
     """The chats in the same folder, in a form in which equal means taken on any system."""
     read: tuple[tuple[str, Fingerprint], ...] = ()
@@ -78,6 +84,11 @@ class TimelineState:
     def book(self) -> Lorebook | None:
         """What is in its lorebook."""
         return self.lorebook.content if self.lorebook else None
+
+    @property
+    def books(self) -> tuple[BookState, ...]:
+        """All lorebooks that it has for itself."""
+        return (*((self.lorebook,) if self.lorebook else ()), *self.more)
 
     @property
     def book_name(self) -> str | None:
@@ -128,6 +139,14 @@ class TimelineState:
     def record(self) -> Mapping[str, Any] | None:
         """What was recorded when it was made; None when nothing was, or what is there was inherited."""
         return own_record(self.metadata, self.name, self.renamed_from)
+
+    @property
+    def recorded_books(self) -> tuple[Mapping[str, Any], ...]:
+        """The lorebooks that were made for it, with what each was cloned from."""
+        listed = self.record.get("lorebooks") if self.record else None
+        items = listed if isinstance(listed, list) else []
+        is_clone = (isinstance(each, dict) and {"name", "original"} <= each.keys() for each in items)
+        return tuple(each for each, holds in zip(items, is_clone, strict=True) if holds)
 
     @property
     def is_recorded(self) -> bool:

@@ -99,6 +99,17 @@ class WorkspaceIndex:
         place = self._places.get(self.known_as(address))
         return place[1] if place else None
 
+    def chat_names(self, address: ChatAddress | str) -> frozenset[str]:
+        """Return what the chats of a story are called."""
+        story = self.story(address)
+        return frozenset(each.chat.partition("/")[2] for each in story.timelines) if story else frozenset()
+
+    def family_names(self, address: ChatAddress | str) -> frozenset[str]:
+        """Return what the chats of a story and their lorebooks are called."""
+        story = self.story(address)
+        chats = [self._by_address[each.chat] for each in story.timelines] if story else []
+        return frozenset((*(chat.name for chat in chats), *(book for chat in chats for book in chat.books)))
+
     def is_there(self, address: ChatAddress, name: str) -> bool:
         """Whether there is a chat of that *name* beside the one at *address*."""
         place = place_of(address.folder)
@@ -134,8 +145,9 @@ class WorkspaceIndex:
         users: dict[str, list[ChatFacts]] = {}
         for story in self.stories:  # so a parent stands before its forks
             for timeline in story.timelines:
-                if timeline.lorebook is not None:
-                    users.setdefault(self.key(timeline.lorebook), []).append(self._by_address[timeline.chat])
+                chat = self._by_address[timeline.chat]
+                for book in chat.books:
+                    users.setdefault(self.key(book), []).append(chat)
         return users
 
     def users(self, book: str | None) -> list[ChatFacts]:
@@ -153,11 +165,19 @@ class WorkspaceIndex:
         return tuple([user for user in users if user != own])
 
     def sharers(self, address: ChatAddress | str) -> tuple[str, ...]:
-        """Return the other timelines, of any story, that use a timeline's lorebook, unless that is on purpose."""
+        """Return the other timelines, of any story, that use one of a timeline's lorebooks, unless on purpose."""
+        books = self.shared_books(address)
+        if len(books) == 1:
+            return self.other_users(books[0], address)
+        return tuple(dict.fromkeys(user for book in books for user in self.other_users(book, address)))
+
+    def shared_books(self, address: ChatAddress | str) -> tuple[str, ...]:
+        """Return those of a timeline's lorebooks that others use as well, unless that is on purpose."""
         own = self.facts(address)
-        if own is None or own.lorebook is None or self.is_shared_on_purpose(own.lorebook):
-            return ()
-        return self.other_users(own.lorebook, address)
+        books = own.books if own is not None else ()
+        return tuple(
+            [book for book in books if not self.is_shared_on_purpose(book) and self.other_users(book, address)]
+        )
 
     def owner(self, book: str) -> ChatFacts | None:
         """Return the chat whose lorebook it is: for which it was made, else the first of those that name it.
@@ -181,10 +201,11 @@ class WorkspaceIndex:
         return timeline is not None and timeline.kind != "main", originals_first(chat)
 
     def is_owner(self, address: ChatAddress | str) -> bool:
-        """Whether the lorebook that a chat names is its own, whoever else names it."""
+        """Whether the lorebooks that a chat names are its own, whoever else names them."""
         own = self.facts(address)
-        owner = self.owner(own.lorebook) if own is not None and own.lorebook is not None else None
-        return owner is not None and owner.address == self.known_as(address)
+        books = self.shared_books(address) or (own.books[:1] if own is not None else ())
+        owners = [self.owner(book) for book in books]
+        return bool(owners) and all(each is not None and each.address == self.known_as(address) for each in owners)
 
     @cached_property
     def unused_books(self) -> dict[str, BookFile]:

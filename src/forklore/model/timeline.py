@@ -60,6 +60,8 @@ class ChatFacts(NamedTuple):
     """The one that was cloned for that."""
     is_from_present: bool = False
     """Whether its lorebook came from the present when it was made in the past, and nobody accepted that since."""
+    more_books: tuple[str, ...] = ()
+    """The lorebooks besides its own that extensions keep for it alone."""
     written_ns: int = 0
     """When its file was last written, in nanoseconds since 1970."""
 
@@ -67,6 +69,11 @@ class ChatFacts(NamedTuple):
     def address(self) -> str:
         """How the chat is addressed."""
         return f"{self.folder}/{self.name}"
+
+    @property
+    def books(self) -> tuple[str, ...]:
+        """All lorebooks that it has for itself."""
+        return self.more_books if self.lorebook is None else (self.lorebook, *self.more_books)
 
 
 class Timeline(NamedTuple):
@@ -145,10 +152,9 @@ def grow_stories(
     """
     by_place = {_place(chat): chat for chat in sorted(chats)}
     linked = _linked(by_place.values())
-    keys = {
-        book: names.book_key(book, folds=folds_names) for book in {chat.lorebook for chat in by_place.values()} if book
-    }
-    users = Counter(keys[chat.lorebook] for chat in by_place.values() if chat.lorebook)
+    used = [book for chat in by_place.values() for book in chat.books]
+    keys = {book: names.book_key(book, folds=folds_names) for book in set(used)}
+    users = Counter(keys[book] for book in used)
     shared = {book for book, key in keys.items() if users[key] > 1 and key not in shared_on_purpose}
     parents: dict[Place, ChatFacts] = {}
     for place, chat in by_place.items():
@@ -243,4 +249,5 @@ def _timeline(chat: ChatFacts, parent: ChatFacts | None, shared: Container[str])
     elif kind == "main":
         at = None  # the copy of a chat: where it parted from that is no place in its own story
     above = parent.address if parent else None
-    return Timeline(f"{folder}/{name}", kind, above, at, messages, lorebook, lorebook not in shared, record)
+    isolated = lorebook not in shared and not (chat.more_books and any(book in shared for book in chat.more_books))
+    return Timeline(f"{folder}/{name}", kind, above, at, messages, lorebook, isolated, record)

@@ -34,7 +34,7 @@ class Deletion:
     """What is to be removed with a chat."""
 
     chat: TrashFile
-    book: TrashFile | None = None
+    books: tuple[TrashFile, ...] = ()
     group: EditFile | None = None
     parent: EditFile | None = None
     children: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Deletion:
 
 def plan_delete(address: str, deletion: Deletion, unchanged: Sequence[tuple[str, Fingerprint]] = ()) -> Plan:
     """Return the plan that removes a timeline: its chat first, since a chat never names a missing lorebook."""
-    followers = (deletion.book, deletion.group, deletion.parent)
+    followers = (*deletion.books, deletion.group, deletion.parent)
     changes: tuple[Change, ...] = (deletion.chat, *(change for change in followers if change is not None))
     notes = _notes(address, deletion.children)
     if deletion.kept_book is not None:

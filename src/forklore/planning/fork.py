@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forklore.attribution.witnesses import entries_of_unknown_time
 from forklore.channels import cut_channels
 from forklore.channels.checkpoint_map import MAP_PATH
-from forklore.channels.cut import Cut, ForkPoint
-from forklore.channels.lorebook import BookCut
+from forklore.channels.extensions import Extended
+from forklore.channels.lorebook import BookCut, Clone
 from forklore.channels.scenes import scene_start
 from forklore.formats.chat_facts import when_sent
 from forklore.formats.chat_jsonl import Chat
@@ -18,6 +18,7 @@ from forklore.formats.json_edit import apply_edits
 from forklore.formats.json_text import encode, to_bytes, to_text
 from forklore.formats.record import IDENTITY_KEY, RECORD_KEY
 from forklore.gathered.timeline import TimelineState
+from forklore.model.cut import Cut, ForkPoint
 from forklore.model.finding import Report
 from forklore.model.plan import (
     HEADER,
@@ -50,8 +51,8 @@ class ForkFiles:
     clone_name: str | None
     parent: str
     chat: str
-    book: str | None
-    clone: str | None
+    clones: Mapping[str, tuple[str, str]]
+    """The lorebooks by their names: where each is, and where its clone goes."""
     group: str | None
     read: tuple[tuple[str, Fingerprint], ...] = ()
     """What was read, and must not have changed until the fork is published."""
@@ -85,21 +86,35 @@ class Draft:
         book: BookCut = self.cuts["lorebook"].value
         return book
 
+    @property
+    def clones(self) -> tuple[Clone, ...]:
+        """All lorebooks of the fork; that of the chat itself is the first."""
+        more: tuple[Clone, ...] = self.cuts["more_lorebooks"].value
+        origin, name = self.parent.lorebook, self.point.clone_name
+        return more if origin is None or name is None else (Clone(name, origin, self.book), *more)
+
+    @property
+    def extended(self) -> Extended:
+        """What extensions need besides their metadata."""
+        extended: Extended = self.cuts["extensions"].value
+        return extended
+
 
 def draft_fork(parent: TimelineState, point: ForkPoint, *, swipe: int | None, show_last_scene: bool) -> Draft:
     """Cut every channel of *parent* at *point*; raises ``NoSuchSwipe``, and ``ChatDamaged`` for a line it needs."""
     changed = _changed_messages(parent.chat, point.at, swipe=swipe, show_last_scene=show_last_scene)
-    return Draft(parent, point, changed, cut_channels(parent, point))
+    cuts = cut_channels(parent, point)
+    for number, line in _extended_messages(parent.chat, changed, cuts["extensions"].value):
+        changed[number] = line
+    return Draft(parent, point, changed, cuts)
 
 
 def plan_fork(draft: Draft, report: Report, files: ForkFiles) -> Plan:
     """Return the plan that makes the fork: first the clone, then the chat that names it, then what points to it."""
     point = draft.point
     messages = tuple(_message_pieces(draft, files.parent))
+    changes: list[Change] = list(clone_files(draft.clones, files.clones))
     clone = _clone_pieces(draft, files)
-    changes: list[Change] = []
-    if files.clone is not None:
-        changes.append(CreateFile(files.clone, clone))
     changes.append(CreateFile(files.chat, _chat_pieces(draft, report, files.parent, messages=messages, clone=clone)))
     commit = len(changes) - 1
     sent = when_sent(draft.parent.chat, [point.at])
@@ -170,12 +185,24 @@ def _has_place_for_map(metadata: Mapping[str, Any]) -> bool:
     return True
 
 
+def clone_files(clones: Iterable[Clone], files: Mapping[str, tuple[str, str]]) -> Iterator[CreateFile]:
+    """Yield the lorebooks of the fork: their bytes as they are, wherever they need no change."""
+    for clone in clones:
+        if clone.origin.name in files:
+            source, target = files[clone.origin.name]
+            yield CreateFile(target, _pieces(clone, source))
+
+
+def _pieces(clone: Clone, source: str) -> tuple[Bytes | Range, ...]:
+    if clone.book.data is not None:
+        return (Bytes(clone.book.data),)
+    return (Range(source, 0, clone.origin.content.size),) if clone.origin.content is not None else ()
+
+
 def _clone_pieces(draft: Draft, files: ForkFiles) -> tuple[Bytes | Range, ...]:
-    """Return the clone: the book's bytes as they are, wherever they need no change."""
-    book = draft.parent.book
-    if book is None or files.book is None:
-        return ()
-    return (Range(files.book, 0, book.size) if draft.book.data is None else Bytes(draft.book.data),)
+    """Return the lorebook of the chat itself."""
+    own = next((clone for clone in draft.clones if clone.origin is draft.parent.lorebook), None)
+    return _pieces(own, files.clones[own.origin.name][0]) if own and own.origin.name in files.clones else ()
 
 
 def whole_clone(clone: str, book: str, size: int) -> CreateFile:
@@ -210,6 +237,18 @@ def _changed_messages(chat: Chat, at: int, *, swipe: int | None, show_last_scene
             if (shown := shown_again(line)) is not line:
                 changed[number] = shown
     return changed
+
+
+def _extended_messages(chat: Chat, changed: Mapping[int, bytes], extended: Extended) -> Iterator[tuple[int, bytes]]:
+    """Yield the messages in which extensions keep something that is another in the fork."""
+    for number in sorted({*extended.messages, *extended.shown}):
+        before = line = changed.get(number) or chat.line_bytes(number)
+        if number in extended.shown:
+            line = shown_again(line)
+        if number in extended.messages:
+            line = to_bytes(apply_edits(to_text(line), extended.messages[number]).text)
+        if line != before:
+            yield number, line
 
 
 def _chat_pieces(
@@ -283,6 +322,7 @@ def state_record(draft: Draft, report: Report, digests: dict[str, Any]) -> dict[
         "cloned_lorebook_name": point.clone_name,
         "original_lorebook_name": book.name if book else None,
         "lorebook_source": draft.book.source,
+        "lorebooks": [clone.to_record() for clone in draft.clones],
     }
     for cut in draft.cuts.values():
         record.update(cut.record)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from forklore.adapters.guard import MESSAGE, METADATA, Naming
 from forklore.channels.checkpoint_map import MAP_PATH, read_map
 from forklore.channels.lorebook import BookCut, book_from_snapshot, empty_book
 from forklore.channels.progress import is_untouched
@@ -56,6 +57,8 @@ class RepairCase:
     """The chats that name this one as their parent under its old name."""
     parents_book: BookCut | None = None
     """The parent's lorebook as it was at the fork."""
+    namings: tuple[Naming, ...] = ()
+    """Where it names another one of its family."""
 
 
 Changes = Iterable[Change]
@@ -121,6 +124,11 @@ def _reattach(case: RepairCase) -> Changes:
 
 
 def _accept(case: RepairCase) -> Changes:
+    if case.code == "NAMES_PARENT":
+        known = case.timeline.record.get("names_accepted") if case.timeline.record else None
+        accepted = [*(known if isinstance(known, list) else []), *(each.place for each in case.namings)]
+        yield _edited(case, *_recorded(case, names_accepted=accepted))
+        return
     if case.code == "LOREBOOK_FROM_PRESENT":
         yield _edited(case, *_recorded(case, lorebook_accepted=True))
         return
@@ -133,6 +141,42 @@ def _mapped(case: RepairCase, book: str | None) -> Changes:
     parent, name = case.parent, case.timeline.name
     if parent is not None and book and read_map(parent.metadata).get(name, book) != book:
         yield _edited(case, _put(*MAP_PATH, name, value=book), path=parent.path)
+
+
+# --- names of the family ------------------------------------------------------------------------------------------
+
+
+def _re_point(case: RepairCase) -> Changes:
+    """Let what names the family name the timeline's own chat or lorebook."""
+    clones = {str(each["original"]): str(each["name"]) for each in case.timeline.recorded_books}
+    chats = case.index.chat_names(case.timeline.address)
+
+    def own(name: str) -> str | None:
+        return clones.get(name) or (case.timeline.name if name in chats else case.timeline.book_name)
+
+    yield from _naming_edits(case, lambda naming: Put(naming.path, encode(new)) if (new := own(naming.name)) else None)
+
+
+def _leave_out(case: RepairCase) -> Changes:
+    # From the end: what is dropped out of a list moves nothing that is still to be dropped.
+    yield from _naming_edits(case, lambda naming: Drop(naming.path), reverse=True)
+
+
+def _naming_edits(
+    case: RepairCase, edit_of: Callable[[Naming], Edit | None], *, reverse: bool = False
+) -> Iterator[EditFile]:
+    """Yield the edits of every place that names the family, by the files they are in."""
+    paths = {book.name: book.path for book in case.timeline.books}
+    edits: dict[str, list[LineEdit]] = {}
+    for naming in reversed(case.namings) if reverse else case.namings:
+        edit = edit_of(naming)
+        if edit is not None:
+            line = {METADATA: HEADER, MESSAGE: 0}.get(naming.where)
+            path = case.timeline.path if line is not None else paths[naming.book]
+            inside = inside_metadata(edit) if line == HEADER else edit
+            edits.setdefault(path, []).append(LineEdit(line, inside))
+    for path, made in edits.items():
+        yield EditFile(path, tuple(made), role=_ROLE)
 
 
 # --- the running recap --------------------------------------------------------------------------------------------
@@ -338,6 +382,8 @@ REPAIRS: dict[str, Callable[[RepairCase], Changes]] = {
     "detach": _detach,
     "reattach": _reattach,
     "accept": _accept,
+    "re-point": _re_point,
+    "leave-out": _leave_out,
     "use-latest": _use_latest,
     "put-back": _put_back,
     "set-back": _set_back,

@@ -57,12 +57,15 @@ def choose_swipe(line: bytes, swipe: int) -> bytes:
 
 def shown_again(line: bytes) -> bytes:
     """Return the message visible to the model; the line itself when it was not hidden, or is no story message."""
+    return to_bytes(apply_edits(to_text(line), [Put(("is_system",), "false")]).text) if is_hidden(line) else line
+
+
+def is_hidden(line: bytes) -> bool:
+    """Whether a message of the story is kept from the model."""
     try:
         message = parse_object(line)
     except NotJson:
-        return line  # SillyTavern does not show it either
+        return False  # SillyTavern does not show it either
     extra = message.get("extra")
     is_notice = isinstance(extra, dict) and isinstance(extra.get("type"), str)  # SillyTavern's own notices
-    if message.get("is_system") is not True or is_notice:
-        return line
-    return to_bytes(apply_edits(to_text(line), [Put(("is_system",), "false")]).text)
+    return message.get("is_system") is True and not is_notice

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from forklore.channels import cut_channels
-from forklore.channels.cut import Cut, ForkPoint
 from forklore.checks.requirements import ForkAttempt
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
 from forklore.formats.json_edit import apply_edits
@@ -15,6 +14,7 @@ from forklore.formats.json_text import encode
 from forklore.formats.lorebook_json import Lorebook, parse_lorebook
 from forklore.gathered.timeline import BookState, TimelineState
 from forklore.model.address import ChatAddress
+from forklore.model.cut import Cut, ForkPoint
 from forklore.testing.stories import Json, chat_bytes, lorebook_bytes
 
 

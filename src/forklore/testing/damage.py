@@ -371,6 +371,7 @@ def _record(fork: _Chat, kind: str, clone: str | None, source: str | None) -> Js
         "cloned_lorebook_name": clone,
         "original_lorebook_name": source,
         "lorebook_source": "live" if clone else "none",
+        "lorebooks": [{"name": clone, "original": source, "role": "chat", "source": "live"}] if clone else [],
         "has_scene_break": bool(scene),
         "has_scene_recap": bool(scene),
         "scene_break_name": scene.get("scene_break_name"),

@@ -100,11 +100,17 @@ PROBLEM = fields(
     type=TEXT, title=TEXT, status=COUNT, detail=TEXT, code=TEXT, params=PARAMS, kind=TEXT, action=TEXT,
     findings=many(FINDING),
 )  # fmt: skip
-SOURCE = one_of("live", "history", "scene-snapshot", "present", "none")
+SOURCE = one_of("live", "history", "scene-snapshot", "anchor", "present", "none")
+CLONE = named("Clone", fields(name=TEXT, original=TEXT, role=TEXT, entries=COUNT, source=SOURCE))
+SETTING = named(
+    "SettingToCopy",
+    fields(path=many(TEXT), old=TEXT, new=TEXT, put=OBJECT, lists=TEXT, uids=many(ANYTHING)),
+    "what the settings have under an old name, copied to a new one: with other fields, without some UIDs in its lists",
+)
 FORK_TOLD = fields(
     kind=one_of("checkpoint", "branch"), chat=TEXT, parent=TEXT, at=COUNT, messages=COUNT, lorebook=maybe(TEXT),
-    original_lorebook=maybe(TEXT), entries=COUNT, lorebook_source=SOURCE, warnings=many(FINDING), notes=many(FINDING),
-    carried_from_present=many(TEXT), left_out=many(TEXT),
+    original_lorebook=maybe(TEXT), entries=COUNT, lorebook_source=SOURCE, lorebooks=many(CLONE), settings=many(SETTING),
+    warnings=many(FINDING), notes=many(FINDING), carried_from_present=many(TEXT), left_out=many(TEXT),
 )  # fmt: skip
 FORK = named("Fork", also(FORK_TOLD, operation=TEXT))
 PREVIEW = named("Preview", also(FORK_TOLD, versions_kept=many(COUNT), versions_left_out=many(COUNT), plan=many(CHANGE)))
@@ -289,7 +295,13 @@ ANSWERS: dict[tuple[str, str], Shape] = {
     ("post", "doctor"): EXAMINED,
     ("post", "isolate"): {"anyOf": [ISOLATED, PLAN, ISOLATED_ALL]},
     ("post", "delete"): fields(
-        chat=TEXT, book=maybe(TEXT), kept_because=many(TEXT), kept_facts=many(FACT), children=many(TEXT), operation=TEXT
+        chat=TEXT,
+        book=maybe(TEXT),
+        more_books=many(TEXT),
+        kept_because=many(TEXT),
+        kept_facts=many(FACT),
+        children=many(TEXT),
+        operation=TEXT,
     ),
     ("get", "cleanup"): CLEANUP,
     ("post", "cleanup"): CLEANUP,

@@ -189,6 +189,7 @@ def at_fault(fault: str) -> BookState:
     return BookState("Own", "worlds/Own.json", fault=fault, reason=REASON)
 
 
+NAMING = ("re-point", "leave-out", "accept")
 SCENE_MADE_ONE = [*conversation(2), message("Turn 2.", extra=scene(made=[1])), message("Turn 3.")]
 HIDDEN = [message(f"Turn {number}.", is_system=True) for number in range(4)]
 LINKED = [*conversation(4), message("Turn 4.", extra={"bookmark_link": "Nowhere"})]
@@ -301,6 +302,30 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
             {"lorebook": "Lore", "chats": [MAIN], "more": 0, "original": MAIN},
             ("isolate", "share"),
             of="Mira/Tale imported",
+        ),
+    ),
+    "NAMES_PARENT": (
+        broken(
+            fork({"invented": {"writes": ["Lore"], "chat": "Tale", "name": "Tale"}}),
+            WARNING,
+            {
+                "count": 2,
+                "places": [{"place": "invented.writes.0", "name": "Lore"}, {"place": "invented.chat", "name": "Tale"}],
+                "more": 0,
+            },
+            NAMING,
+        ),
+        broken(
+            world(said=[message("Turn 0.", extra={"invented": "Lore"}), *conversation(4)[1:]]),
+            WARNING,
+            {"count": 1, "places": [{"place": "message 0: extra.invented", "name": "Lore"}], "more": 0},
+            NAMING,
+        ),
+        broken(
+            own_book(entry(1, "Tale", "Tale", key=["Lore"], invented={"of": "Tale"})),
+            WARNING,
+            {"count": 1, "places": [{"place": "Own: entries.1.invented.of", "name": "Tale"}], "more": 0},
+            NAMING,
         ),
     ),
     "LOREBOOK_FROM_PRESENT": (
@@ -575,6 +600,11 @@ SILENT: dict[str, Case] = {
     "chats without a lorebook": Case(
         fork({"world_info": GONE}, record(cloned_lorebook_name=None), chats=elsewhere(None)),
     ),
+    # NAMES_PARENT
+    "what was accepted": Case(fork({"invented": "Lore"}, record(names_accepted=["invented"]))),
+    "its own names": Case(fork({"invented": ["Own", "Fork"]})),
+    "a name of another story": Case(fork({"invented": "Other"}, chats=elsewhere(None))),
+    "a main chat that names itself": Case(world(main={"world_info": "Lore", "invented": "Lore"}), MAIN),
     # LOREBOOK_FROM_PRESENT
     "a lorebook of that time": Case(fork(record(lorebook_source="snapshot"))),
     "a lorebook of the present that was accepted": Case(

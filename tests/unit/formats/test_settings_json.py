@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from forklore.formats.settings_json import SettingsBooks, parse_settings
 
 SAMPLE = Path(__file__).parents[2] / "samples/sillytavern-1.19.0/settings_excerpt_lorebook_referrers.json"
-NO_BOOKS = SettingsBooks(frozenset(), {}, frozenset())
+NO_BOOKS = SettingsBooks(frozenset(), {}, frozenset(), {})
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
@@ -27,6 +27,7 @@ def test_finds_every_book_in_real_settings() -> None:
         global_books=frozenset({"Imported Lore"}),
         character_books={"Mira": frozenset({"Mira Lore"})},
         persona_books=frozenset({"Empty Lore"}),
+        extensions={},
     )
 
 
@@ -37,7 +38,7 @@ def test_older_forms_of_the_selection_are_read(selection: Any) -> None:
     nested = parsed({"world_info_settings": {"world_info": selection}})
     at_top = parsed({"world_info": selection})
 
-    assert nested == at_top == SettingsBooks(frozenset({"Old Lore"}), {}, frozenset())
+    assert nested == at_top == SettingsBooks(frozenset({"Old Lore"}), {}, frozenset(), {})
 
 
 def test_both_places_of_the_selection_count() -> None:

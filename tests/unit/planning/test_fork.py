@@ -35,8 +35,7 @@ FILES = ForkFiles(
     clone_name="Lore__CP_Fork",
     parent="chats/Mira/Tale.jsonl",
     chat="chats/Mira/Fork.jsonl",
-    book="worlds/Lore.json",
-    clone="worlds/Lore__CP_Fork.json",
+    clones={"Lore": ("worlds/Lore.json", "worlds/Lore__CP_Fork.json")},
     group=None,
     read=(("chats/Mira/Tale.jsonl", Fingerprint(1, 2, 3)),),
 )
@@ -58,13 +57,13 @@ class Planned:
         self.origin = origin
         where = point(origin, at, kind=kind, other_swipe=swipe is not None)
         if origin.book is None:
-            files = replace(files, book=None, clone=None, clone_name=None)
+            files = replace(files, clones={}, clone_name=None)
         draft = draft_fork(origin, where, swipe=swipe, show_last_scene=show_last_scene)
         asked = ForkAttempt(origin, kind, where.at, draft.cuts)
         self.plan: Plan = plan_fork(draft, check(asked, Policy()), files)
         self.sources = {FILES.parent: origin.chat.read(0, origin.chat.lines.size)}
-        if origin.book is not None and FILES.book is not None:
-            self.sources[FILES.book] = origin.book.data
+        if origin.book is not None:
+            self.sources["worlds/Lore.json"] = origin.book.data
 
     def content(self, path: str) -> bytes:
         (created,) = [change for change in self.plan.changes if isinstance(change, CreateFile) and change.path == path]
@@ -255,6 +254,7 @@ class TestTheRecord:
             "cloned_lorebook_name": "Lore__CP_Fork",
             "original_lorebook_name": "Lore",
             "lorebook_source": "live",
+            "lorebooks": [{"name": "Lore__CP_Fork", "original": "Lore", "role": "chat", "source": "live"}],
             "has_scene_break": True,
             "has_scene_recap": True,
             "scene_break_name": "The storm",

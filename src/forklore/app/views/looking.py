@@ -69,7 +69,7 @@ _BOOKS = _Remembered(4)
 @contextmanager
 def looking(address: ChatAddress, context: Context) -> Iterator[OpenTimeline]:
     """Open a timeline to look at it; of the lorebook only the outline is there."""
-    with open_timeline(context.workspace, address, with_book=False) as opened:
+    with open_timeline(context.workspace, address, with_books=False) as opened:
         chat = opened.chat
         seen = _CHATS.of(opened.chat_file, lambda: _Seen(chat.lines))
         yield replace(opened, chat=replace(chat, index=lambda _sought: seen.lines))
@@ -77,7 +77,7 @@ def looking(address: ChatAddress, context: Context) -> Iterator[OpenTimeline]:
 
 def readiness(opened: OpenTimeline, context: Context) -> ReadinessOfTimeline:
     """Return where in a timeline a fork may be made."""
-    timeline = with_book(opened) if asks_book(context.policy) else _with_outline(opened)
+    timeline = with_book(opened, context.workspace) if asks_book(context.policy) else _with_outline(opened)
     also_active = next(row for row in REQUIREMENTS if row.code == "LOREBOOK_ALSO_ACTIVE")
     if timeline.lorebook and context.policy.blocks(also_active):
         timeline = with_surroundings(timeline, context.workspace)

@@ -93,5 +93,6 @@ def _source(made: ForkMade) -> str:
         "scene-snapshot": "as it was at the latest scene snapshot up to that message",
         "present": "as it is today, because no earlier state was kept",
         "history": "as it was at that message",
+        "anchor": "as an extension kept it at that time",
     }
     return f"{words.entries(made.entries)}, {sources.get(made.lorebook_source, '')}" if made.lorebook else ""

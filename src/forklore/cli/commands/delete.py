@@ -48,6 +48,7 @@ def _lines(shown: Deleted) -> list[str]:
         *words.table(
             ("lorebook", book),
             *(("", sentence) for sentence in words.some(kept)),
+            ("more lorebooks", f"{', '.join(shown.more_books)} went with it" if shown.more_books else ""),
             ("forks", f"{words.count(len(shown.children), 'fork')}, complete without it" if shown.children else ""),
             ("take it back", f"forklore undo {shown.operation}"),
         ),

@@ -49,6 +49,25 @@
  */
 
 /**
+ * @typedef {Object} Clone
+ * @property {string} name
+ * @property {string} original
+ * @property {string} role
+ * @property {number} entries
+ * @property {"live" | "history" | "scene-snapshot" | "anchor" | "present" | "none"} source
+ */
+
+/**
+ * @typedef {Object} SettingToCopy what the settings have under an old name, copied to a new one: with other fields, without some UIDs in its lists
+ * @property {string[]} path
+ * @property {string} old
+ * @property {string} new
+ * @property {Record<string, any>} put
+ * @property {string} lists
+ * @property {any[]} uids
+ */
+
+/**
  * @typedef {Object} Fork
  * @property {"checkpoint" | "branch"} kind
  * @property {string} chat
@@ -58,7 +77,9 @@
  * @property {string | null} lorebook
  * @property {string | null} original_lorebook
  * @property {number} entries
- * @property {"live" | "history" | "scene-snapshot" | "present" | "none"} lorebook_source
+ * @property {"live" | "history" | "scene-snapshot" | "anchor" | "present" | "none"} lorebook_source
+ * @property {Clone[]} lorebooks
+ * @property {SettingToCopy[]} settings
  * @property {Finding[]} warnings
  * @property {Finding[]} notes
  * @property {string[]} carried_from_present
@@ -76,7 +97,9 @@
  * @property {string | null} lorebook
  * @property {string | null} original_lorebook
  * @property {number} entries
- * @property {"live" | "history" | "scene-snapshot" | "present" | "none"} lorebook_source
+ * @property {"live" | "history" | "scene-snapshot" | "anchor" | "present" | "none"} lorebook_source
+ * @property {Clone[]} lorebooks
+ * @property {SettingToCopy[]} settings
  * @property {Finding[]} warnings
  * @property {Finding[]} notes
  * @property {string[]} carried_from_present
@@ -94,7 +117,7 @@
  * @property {string | null} lorebook
  * @property {string | null} original_lorebook
  * @property {number} entries
- * @property {"live" | "history" | "scene-snapshot" | "present" | "none"} lorebook_source
+ * @property {"live" | "history" | "scene-snapshot" | "anchor" | "present" | "none"} lorebook_source
  * @property {number[]} kept_versions
  * @property {number[]} removed_versions
  * @property {string | null} operation
