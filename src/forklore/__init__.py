@@ -30,7 +30,17 @@ if TYPE_CHECKING:
     from forklore.app.trash import ItemNotFound, Restored, TrashShown
     from forklore.app.undo import OperationNotFound, Undone
     from forklore.app.verify import Verified
-    from forklore.app.views import GroupsShown, LayoutShown, MessagesShown, Overview, Preview, RecapShown, Views, Where
+    from forklore.app.views import (
+        GroupsShown,
+        LayoutShown,
+        MadeShown,
+        MessagesShown,
+        Overview,
+        Preview,
+        RecapShown,
+        Views,
+        Where,
+    )
     from forklore.checks.settings import SettingsInvalid
     from forklore.disk.failures import FileDamaged
     from forklore.disk.files import ContextChanged
@@ -100,6 +110,7 @@ _HOME = {
     "Verified": ("forklore.app.verify", "Verified"),
     "GroupsShown": ("forklore.app.views", "GroupsShown"),
     "LayoutShown": ("forklore.app.views", "LayoutShown"),
+    "MadeShown": ("forklore.app.views", "MadeShown"),
     "MessagesShown": ("forklore.app.views", "MessagesShown"),
     "Overview": ("forklore.app.views", "Overview"),
     "Preview": ("forklore.app.views", "Preview"),
@@ -184,6 +195,7 @@ __all__ = [
     "LogShown",
     "LorebookDamaged",
     "LorebookMissing",
+    "MadeShown",
     "MessagesShown",
     "NameInvalid",
     "NameTaken",

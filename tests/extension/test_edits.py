@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from forklore.app.extension import SOURCE
-from forklore.app.undo import LeftToPage
+from forklore.app.left_to_page import LeftToPage
 from forklore.formats.json_edit import apply_edits
 from forklore.formats.json_text import NotJson
 from forklore.model.plan import Append, Drop, Edit, LineEdit, Put, Take

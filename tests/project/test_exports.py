@@ -56,6 +56,7 @@ EXPORTS = [
     "LogShown",
     "LorebookDamaged",
     "LorebookMissing",
+    "MadeShown",
     "MessagesShown",
     "NameInvalid",
     "NameTaken",

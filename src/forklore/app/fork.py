@@ -22,6 +22,7 @@ from forklore.app.check import (
     with_family,
 )
 from forklore.app.context import Context
+from forklore.app.left_to_page import LeftToPage, left_by
 from forklore.app.progress import Progress
 from forklore.channels.running_recap import RunningRecap
 from forklore.disk.gather import OpenTimeline, open_timeline, with_book, with_more, with_surroundings
@@ -88,6 +89,8 @@ class ForkMade(ForkTold):
     """A fork that was made."""
 
     operation: str
+    left: tuple[LeftToPage, ...] = ()
+    """What points to it, where that is left to SillyTavern's page."""
     running_version: int | None = None
     running_scenes: int = 0
     combined_messages: int | None = None
@@ -95,7 +98,8 @@ class ForkMade(ForkTold):
 
     def to_json(self) -> dict[str, Any]:
         """Return the fork as the contract shows it."""
-        return {**ForkTold.to_json(self), "operation": self.operation}
+        left = [each.to_json() for each in self.left]
+        return {**ForkTold.to_json(self), "operation": self.operation, "left": left}
 
 
 def fork(request: ForkRequest, context: Context) -> ForkMade:
@@ -237,6 +241,7 @@ def _make(draft: Draft, report: Report, timeline: OpenTimeline, plan: Plan, *, c
     return ForkMade(
         **told,
         operation=applied.operation.id,
+        left=left_by(applied.operation),
         running_version=running.current_version if running.current is not None else None,
         running_scenes=scenes,
         combined_messages=draft.cuts["combined_recap"].record["combined_recap_message_count"],

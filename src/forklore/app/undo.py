@@ -11,6 +11,7 @@ from typing import Any
 from forklore import texts
 from forklore.app.applying import apply_alone, would_change
 from forklore.app.context import Context
+from forklore.app.left_to_page import LeftToPage
 from forklore.app.links import edits_that_fit, fork_link_edits
 from forklore.checks.references import References, references
 from forklore.disk.disk import is_there
@@ -45,30 +46,6 @@ class OperationNotFound(ForkloreError):
 
     code = "OPERATION_NOT_FOUND"
     kind = Kind.NOT_FOUND
-
-
-@dataclass(frozen=True, slots=True)
-class LeftToPage:
-    """Edits of an open chat, or of a group, that SillyTavern's page makes itself."""
-
-    chat: str | None
-    group: str | None
-    edits: tuple[LineEdit, ...]
-
-    @classmethod
-    def of(cls, change: EditFile, beside: str) -> LeftToPage:
-        """Return the edits of *change* as those of a group, or of a chat in the folder of the chat *beside*."""
-        folder, _, file = change.path.rpartition("/")
-        name = file.rpartition(".")[0]
-        if folder == "groups":
-            return cls(None, name, change.edits)
-        return cls(f"{beside.partition('/')[0]}/{name}", None, change.edits)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the edits; how a file is laid out means nothing to a page."""
-        whole = {"line": None, "do": None, "path": None, "text": None, "only_if": None, "prune": 0}
-        edits = [{key: each.to_json().get(key, value) for key, value in whole.items()} for each in self.edits]
-        return {"chat": self.chat, "group": self.group, "edits": edits}
 
 
 @dataclass(frozen=True, slots=True)

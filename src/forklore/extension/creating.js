@@ -324,7 +324,7 @@ async function tellMade(name, address, kind) {
 
 /**
  * Let the parent, which is open, point to a fork that was made; a fork that it cannot point to is taken back.
- * @param {{chat: string, at: number, lorebook: string | null, operation: string}} made
+ * @param {{chat: string, parent: string, at: number, lorebook: string | null, operation: string, left: any[]}} made
  * @param {Kind} kind
  * @param {st.OpenChat} chat
  * @param {any} message
@@ -338,7 +338,7 @@ async function pointTo(made, kind, chat, message) {
     if (!st.isStillOpen(chat) || st.context().chat.indexOf(message) !== made.at) {
         return takeBack(made, fork, kind, chat);
     }
-    const saved = await st.pointTo({ kind, name: fork, lorebook: made.lorebook, groupId: chat.groupId }, message);
+    const saved = await st.makeEdits(made.left, made.parent);
     if (!st.isStillOpen(chat)) {
         return saved ? fork : takeBack(made, fork, kind, chat);
     }
@@ -438,7 +438,7 @@ async function settle(kind, chat, message, job) {
 }
 
 /**
- * Go on with the fork that a job has made, as the log tells: it knows of it also when the service was started anew.
+ * Go on with the fork that a job has made; the service knows of it also when it was started anew.
  * @param {Kind} kind
  * @param {st.OpenChat} chat
  * @param {any} message
@@ -446,17 +446,11 @@ async function settle(kind, chat, message, job) {
  */
 async function takeUp(kind, chat, message, job) {
     const title = t('title', { kind });
-    const [operation] = (await api.look('log', { request: job })).operations;
-    if (!operation) {
-        notice('info', t('lost_not_made', { kind }), title);
+    const { outcome, fork: made } = await api.look('made', { request: job });
+    if (outcome !== 'made') {
+        notice('info', t(outcome === 'gone' ? 'lost_gone' : 'lost_not_made', { kind }), title);
         return;
     }
-    const shown = operation.undone ? null : await api.look('show', { chat: operation.chat }).catch(api.ifNotThere);
-    if (!shown) {
-        notice('info', t('lost_gone', { kind }), title);
-        return;
-    }
-    const made = { chat: operation.chat, at: shown.at, lorebook: shown.lorebook, operation: operation.id };
     const fork = await pointTo(made, kind, chat, sameAs(message, made.at));
     if (fork) {
         notice('success', t('lost_found', { name: fork }), title);

@@ -173,61 +173,36 @@ export async function refreshBooks(...names) {
 }
 
 /**
- * Make the open chat point to a fork: link, map and group entry, all in memory, then saved as SillyTavern saves.
- * Link and map are there before anything is waited for.
- * @param {{kind: string, name: string, lorebook: string | null, groupId: string | null}} fork
- * @param {any} message the message it was made at
- * @returns {Promise<boolean>} whether it was saved
- */
-export async function pointTo({ kind, name, lorebook, groupId }, message) {
-    const { chat, chatMetadata, groups } = context();
-    if (typeof message.extra !== 'object' || message.extra === null) {
-        message.extra = {};
-    }
-    if (kind === 'checkpoint') {
-        message.extra.bookmark_link = name;
-    } else {
-        message.extra.branches = [...(Array.isArray(message.extra.branches) ? message.extra.branches : []), name];
-    }
-    if (lorebook) {
-        const own = (chatMetadata.auto_recap ??= {});
-        const map = typeof own === 'object' ? (own.checkpoint_lorebook_map ??= {}) : null;
-        if (map && typeof map === 'object') {
-            map[name] = lorebook;
-        }
-    }
-    if (kind === 'checkpoint') {
-        bookmarks.updateBookmarkDisplay($(`#chat .mes[mesid="${chat.indexOf(message)}"]`), name);
-    }
-    const group = groups.find((/** @type {any} */ each) => each.id === groupId);
-    if (group && !group.chats.includes(name)) {
-        group.chats.push(name);
-        await groupChats.editGroup(group.id, true, false);
-    }
-    return chat.includes(message) && saveChat();
-}
-
-/**
  * Make the edits that the service leaves to the page, and save: those of the open chat, and those of groups.
  * @param {{chat: string | null, group: string | null, edits: import('./edits.js').Edit[]}[]} left
+ * @param {string} [open] how the service calls the open chat
+ * @returns {Promise<boolean>} whether what was made of the chat is saved
  */
-export async function makeEdits(left) {
+export async function makeEdits(left, open = openChat()?.address) {
     const { chat, chatMetadata, groups } = context();
+    const first = chat[0];
     const header = { chat_metadata: chatMetadata };
     const lineOf = (/** @type {number | null} */ line) => (line === null ? null : line < 0 ? header : chat[line]);
-    const open = openChat()?.address;
     // Everything is made before anything is waited for.
     const ofChat = left.filter((each) => each.chat !== null && each.chat === open).flatMap(({ edits }) => edits);
-    const isChanged = ofChat.filter((edit) => makeEdit(lineOf(edit.line), edit)).length > 0;
+    const made = ofChat.filter((edit) => makeEdit(lineOf(edit.line), edit));
     const changed = groups.filter((/** @type {any} */ group) => {
         const ofGroup = left.filter((each) => each.group === group.id).flatMap(({ edits }) => edits);
         return ofGroup.filter((edit) => makeEdit(group, edit)).length > 0;
     });
+    made.forEach(({ line }) => showFlag(line ?? -1));
     for (const { id } of changed) {
         await groupChats.editGroup(id, true, false);
     }
-    if (isChanged) {
-        await saveChat();
+    // A chat that was left, or read anew, has none of it.
+    return made.length === 0 || (chat[0] === first && saveChat());
+}
+
+/** Let the flag of a message lead to its checkpoint. @param {number} at */
+function showFlag(at) {
+    const link = context().chat[at]?.extra?.bookmark_link;
+    if (link) {
+        bookmarks.updateBookmarkDisplay($(`#chat .mes[mesid="${at}"]`), link);
     }
 }
 

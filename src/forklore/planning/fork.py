@@ -143,7 +143,7 @@ def _pointing(draft: Draft, files: ForkFiles) -> Iterator[EditFile]:
 
 
 def _left(change: EditFile, parent: Chat) -> dict[str, Any]:
-    """Return, as the log has an edit, what the page will write and what would take that back."""
+    """Return, as the log has an edit, what the page is to write and what would take that back."""
     by_line: dict[int | None, list[Edit]] = {}
     for each in change.edits:
         by_line.setdefault(each.line, []).append(each.edit)
@@ -152,7 +152,13 @@ def _left(change: EditFile, parent: Chat) -> dict[str, Any]:
         # A group has been told nothing yet, whatever else is in its file.
         text = '{"chats":[]}' if line is None else to_text(parent.line_bytes(line))
         inverse += (LineEdit(line, edit) for edit in apply_edits(text, edits).inverse)
-    return {"do": "edit", "path": change.path, "role": change.role, "inverse": [each.to_json() for each in inverse]}
+    return {
+        "do": "edit",
+        "path": change.path,
+        "role": change.role,
+        "edits": [each.to_json() for each in change.edits],
+        "inverse": [each.to_json() for each in inverse],
+    }
 
 
 def group_entry(path: str, chat_name: str) -> EditFile:

@@ -107,12 +107,21 @@ SETTING = named(
     fields(path=many(TEXT), old=TEXT, new=TEXT, put=OBJECT, lists=TEXT, uids=many(ANYTHING)),
     "what the settings have under an old name, copied to a new one: with other fields, without some UIDs in its lists",
 )
+EDIT = fields(
+    line=maybe(COUNT), do=one_of("put", "drop", "append", "take"), path=many({"type": ["string", "integer"]}),
+    text=maybe(TEXT), only_if=maybe(TEXT), prune=COUNT,
+)  # fmt: skip
+LEFT = many(fields(chat=maybe(TEXT), group=maybe(TEXT), edits=many(EDIT)))
 FORK_TOLD = fields(
     kind=one_of("checkpoint", "branch"), chat=TEXT, parent=TEXT, at=COUNT, messages=COUNT, lorebook=maybe(TEXT),
     original_lorebook=maybe(TEXT), entries=COUNT, lorebook_source=SOURCE, lorebooks=many(CLONE), settings=many(SETTING),
     warnings=many(FINDING), notes=many(FINDING), carried_from_present=many(TEXT), left_out=many(TEXT),
 )  # fmt: skip
-FORK = named("Fork", also(FORK_TOLD, operation=TEXT))
+FORK = named("Fork", also(FORK_TOLD, operation=TEXT, left=LEFT))
+FOUND = fields(
+    kind=one_of("checkpoint", "branch"), chat=TEXT, parent=maybe(TEXT), at=maybe(COUNT), lorebook=maybe(TEXT),
+    operation=TEXT, left=LEFT,
+)  # fmt: skip
 PREVIEW = named("Preview", also(FORK_TOLD, versions_kept=many(COUNT), versions_left_out=many(COUNT), plan=many(CHANGE)))
 ISOLATED = named(
     "IsolatedFork",
@@ -208,10 +217,6 @@ OPERATION = named(
         undone=FLAG, undoes=maybe(TEXT),
     ),
     "in the log, newest first: the number tells the order, not the clock",
-)  # fmt: skip
-EDIT = fields(
-    line=maybe(COUNT), do=one_of("put", "drop", "append", "take"), path=many({"type": ["string", "integer"]}),
-    text=maybe(TEXT), only_if=maybe(TEXT), prune=COUNT,
 )  # fmt: skip
 QUEUED = named(
     "Queued",
@@ -309,13 +314,7 @@ ANSWERS: dict[tuple[str, str], Shape] = {
     ("post", "trash"): TRASH,
     ("post", "restore"): fields(item=TEXT, path=TEXT, operation=TEXT, pending=many(TEXT), pending_facts=many(FACT)),
     ("get", "log"): fields(operations=many(OPERATION), findings=many(FINDING)),
-    ("post", "undo"): fields(
-        undone=TEXT,
-        operation=TEXT,
-        pending=many(TEXT),
-        pending_facts=many(FACT),
-        left=many(fields(chat=maybe(TEXT), group=maybe(TEXT), edits=many(EDIT))),
-    ),
+    ("post", "undo"): fields(undone=TEXT, operation=TEXT, pending=many(TEXT), pending_facts=many(FACT), left=LEFT),
     ("get", "queue"): QUEUE,
     ("post", "queue"): QUEUE,
     ("get", "settings"): SETTINGS,
@@ -327,6 +326,7 @@ ANSWERS: dict[tuple[str, str], Shape] = {
     ("get", "recap"): RECAP,
     ("get", "preview"): PREVIEW,
     ("get", "where"): fields(chat=TEXT, messages=many(fields(number=COUNT, ready=FLAG, codes=many(TEXT)))),
+    ("get", "made"): fields(request=TEXT, outcome=one_of("nothing", "gone", "made"), fork=maybe(FOUND)),
     ("post", "open"): fields(chat=maybe(TEXT)),
     ("get", "jobs"): fields(jobs=many(JOB)),
     ("get", "jobs/{job}"): also(JOB, answer=maybe(OBJECT), problem=maybe(PROBLEM)),

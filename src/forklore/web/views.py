@@ -23,6 +23,10 @@ from forklore.web.service import root_of
 TheAccess = NamedDependency[Access]
 TheCookie = NamedDependency[str]
 
+ForkRequestId = Annotated[
+    str, QueryParameter(name="request", description="The job's name that was sent along when the fork was asked for.")
+]
+
 
 @get("/overview", responses=RESPONSES, summary="The list of stories")
 async def overview(request: Asked, service: TheService) -> Json:
@@ -86,6 +90,12 @@ async def preview(
 async def where(request: Asked, service: TheService, chat: Chat, at: FromQuery[list[int]]) -> Json:
     """Return for each of some messages whether a fork can be made there."""
     return await service.look(request, lambda forklore: forklore.view.where(chat, at))
+
+
+@get("/made", responses=RESPONSES, summary="What became of a request for a fork")
+async def made(request: Asked, service: TheService, asked_by: ForkRequestId) -> Json:
+    """Return the fork that a request has made, or that there is none; for whoever has lost the answer."""
+    return await service.look(request, lambda forklore: forklore.view.made(asked_by))
 
 
 # --- what goes on -------------------------------------------------------------------------------------------------
@@ -178,7 +188,7 @@ def client_of(request: Asked) -> str:
 
 
 VIEWS: list[Any] = [
-    overview, groups, layout, messages, recap, preview, where,
+    overview, groups, layout, messages, recap, preview, where, made,
     tell_open, events, jobs, job, cancel_job,
     health, pair, login_link, logout,
 ]  # fmt: skip

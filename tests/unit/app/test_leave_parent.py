@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import forklore
+from forklore.app.fork import ForkMade
 from forklore.app.forklore import Forklore
 from forklore.app.undo import Undone
 from forklore.model.plan import HEADER, LineEdit
@@ -28,22 +29,10 @@ def tale(root: Path, chat: str, *messages: stories.Json, metadata: dict[str, Any
     return forklore.open(write_workspace(root, written), disk=HastyDisk())
 
 
-def point_to_the_fork(workspace: Forklore, chat: str, made: Any) -> None:
-    """Do what the page does: link, map and group entry, from what it has in memory."""
-    page = OpenChat(workspace.root, chat)
-    name = made.chat.partition("/")[2]
-    extra = page.messages[made.at]["extra"]
-    if made.kind == "checkpoint":
-        extra["bookmark_link"] = name
-    else:
-        extra.setdefault("branches", []).append(name)
-    page.metadata.setdefault("auto_recap", {}).setdefault("checkpoint_lorebook_map", {})[name] = made.lorebook
-    page.write()
-    if chat == GROUP:
-        path = workspace.root / "groups/17.json"
-        group = json.loads(path.read_bytes())
-        group["chats"].append(name)
-        path.write_bytes(stories.pretty(group))
+def point_to_the_fork(workspace: Forklore, chat: str, made: ForkMade) -> None:
+    """Do what the page does: make the edits that were left to it, and write the chat from memory."""
+    make_edits(workspace.root, made)
+    OpenChat(workspace.root, chat).write()
 
 
 KINDS = pytest.mark.parametrize("kind", ["checkpoint", "branch"])
@@ -65,6 +54,19 @@ class TestTheParentIsLeftAlone:
         assert made.warnings == ()
         point_to_the_fork(workspace, chat, made)
         assert workspace.verify(made.chat).ok
+
+    def test_the_edits_that_are_left_make_of_the_parent_what_the_fork_would_make(
+        self, tmp_path: Path, chat: str, kind: str
+    ) -> None:
+        workspace, other = tale(tmp_path / "page", chat), tale(tmp_path / "disk", chat)
+        there = getattr(other, kind)(chat, at=3)
+
+        make_edits(workspace.root, getattr(workspace, kind)(chat, at=3, leave_parent=True))
+
+        paths = {"groups/17.json", OpenChat(other.root, chat).path.relative_to(other.root).as_posix()}
+        wanted, found = read_workspace(other.root), read_workspace(workspace.root)
+        assert {path: found.get(path) for path in paths} == {path: wanted.get(path) for path in paths}
+        assert there.left == ()
 
     def test_the_plan_has_no_other_change(self, tmp_path: Path, chat: str, kind: str) -> None:
         workspace = tale(tmp_path, chat)
@@ -160,15 +162,41 @@ def stories_in(root: Path) -> dict[str, Any]:
     return {path: json_of(content) for path, content in read_workspace(root).items()}
 
 
-def make_edits(root: Path, undone: Undone) -> None:
+def make_edits(root: Path, answer: ForkMade | Undone) -> None:
     """Do what the page does with the edits that were left to it, as the answer tells them."""
-    for left in undone.to_json()["left"]:
+    for left in answer.to_json()["left"]:
         path = root / f"groups/{left['group']}.json" if left["chat"] is None else OpenChat(root, left["chat"]).path
         told = [{key: edit[key] for key in edit if edit[key] or key == "line"} for edit in left["edits"]]
         path.write_bytes(taken_back(path.read_bytes(), [LineEdit.from_json(edit) for edit in told]))
 
 
 class TestWhatIsLeftToThePage:
+    def test_link_map_and_group_entry_of_a_fork(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path, GROUP)
+
+        made = workspace.checkpoint(GROUP, at=3, name="Flag", leave_parent=True)
+
+        put = {"text": '"Flag"', "only_if": None, "prune": 0}
+        mapped = ["chat_metadata", "auto_recap", "checkpoint_lorebook_map", "Flag"]
+        assert made.to_json()["left"] == [
+            {"chat": None, "group": "17", "edits": [{"line": None, "do": "append", "path": ["chats"], **put}]},
+            {
+                "chat": GROUP,
+                "group": None,
+                "edits": [
+                    {"line": 3, "do": "put", "path": ["extra", "bookmark_link"], **put},
+                    {"line": HEADER, "do": "put", "path": mapped, **put, "text": f'"{made.lorebook}"'},
+                ],
+            },
+        ]
+
+    def test_what_stands_in_the_place_of_the_map_stays(self, tmp_path: Path) -> None:
+        workspace = tale(tmp_path, SOLO, metadata={"auto_recap": "off"})
+
+        (left,) = workspace.branch(SOLO, leave_parent=True).left
+
+        assert [each.line for each in left.edits] == [5]
+
     def test_nothing_where_the_parent_is_not_left(self, tmp_path: Path) -> None:
         workspace = tale(tmp_path, SOLO)
         workspace.checkpoint(SOLO, leave_parent=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from forklore.app.context import ChatMeant, Context
 from forklore.app.views.groups import GroupsShown, show_groups
 from forklore.app.views.layout import LayoutShown, show_layout
+from forklore.app.views.made import MadeShown, show_made
 from forklore.app.views.messages import MessagesShown, show_messages
 from forklore.app.views.overview import Overview, show_overview
 from forklore.app.views.preview import Preview, show_preview
@@ -61,5 +62,11 @@ class Views:
         """Return whether a fork may be made at each of some messages."""
         return show_where(self._context.resolve(chat), self._context, at=at)
 
+    def made(self, request: str) -> MadeShown:
+        """Return what became of the *request* for a fork, for whoever has lost the answer."""
+        return show_made(request, self._context)
 
-__all__ = ["GroupsShown", "LayoutShown", "MessagesShown", "Overview", "Preview", "RecapShown", "Views", "Where"]
+
+__all__ = [
+    "GroupsShown", "LayoutShown", "MadeShown", "MessagesShown", "Overview", "Preview", "RecapShown", "Views", "Where",
+]  # fmt: skip

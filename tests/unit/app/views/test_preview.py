@@ -31,7 +31,7 @@ def test_the_fork_is_made_as_it_was_shown(opened: Opened, kind: str, name: str |
     made_json = made.to_json()
     findings = ("warnings", "notes")  # told of a fork that can still be made otherwise, or of one that is there
     assert {key: shown[key] for key in shown if key in made_json and key not in findings} == {
-        key: value for key, value in made_json.items() if key not in ("operation", *findings)
+        key: value for key, value in made_json.items() if key not in ("operation", "left", *findings)
     }
     for key in findings:
         assert [_as_made(each) for each in shown[key]] == [(each["code"], each["params"]) for each in made_json[key]]

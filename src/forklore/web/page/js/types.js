@@ -85,6 +85,7 @@
  * @property {string[]} carried_from_present
  * @property {string[]} left_out
  * @property {string} operation
+ * @property {{chat: string | null, group: string | null, edits: {line: number | null, do: "put" | "drop" | "append" | "take", path: (string | number)[], text: string | null, only_if: string | null, prune: number}[]}[]} left
  */
 
 /**
