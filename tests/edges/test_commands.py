@@ -263,6 +263,7 @@ def test_a_fork_as_json_has_the_shape_of_the_contract(quay: Path) -> None:
         "carried_from_present",
         "left_out",
         "operation",
+        "left",
     ]
     assert ran.json["chat"] == f"{MAREN} - Checkpoint #1"
 
@@ -471,7 +472,7 @@ def test_log_lists_the_newest_operation_first(quay: Path) -> None:
 
 def test_log_of_a_workspace_in_which_nothing_was_done(quay: Path) -> None:
     assert run("--data", quay, "log").out == "Nothing has been done here yet.\n"
-    assert run("--data", quay, "log", "--json").json == {"operations": [], "findings": []}
+    assert run("--data", quay, "log", "--json").json == {"operations": [], "findings": [], "next_undo": None}
 
 
 def test_undo_takes_the_latest_operation_back(quay: Path) -> None:

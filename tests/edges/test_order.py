@@ -104,7 +104,9 @@ def test_two_machines_that_share_a_folder_agree_on_the_order(tmp_path: Path) -> 
     follows = {first: None, here: first, there[0]: first, there[1]: there[0]}
     assert {each["id"]: each["follows"] for each in log} == follows
     for operation in [there[1], *tied, first]:
+        assert opened(root).log().next_undo == operation
         assert opened(root).undo().undone == operation
+    assert opened(root).log().next_undo is None
     assert read_workspace(root) == before
 
 
@@ -116,7 +118,9 @@ def test_an_operation_is_found_by_the_request_that_asked_for_it(sample: Callable
     (found,) = opened(root).log(request="request-0001").operations
     assert found.id == asked.operation
     assert found.turn.request == "request-0001"
-    assert opened(root).log(request="request-0002").operations == ()
+    nothing = opened(root).log(request="request-0002")
+    assert nothing.operations == ()
+    assert nothing.next_undo == opened(root).log().operations[0].id
 
 
 def test_a_number_is_enough_to_name_an_operation(sample: Callable[[str], Path]) -> None:

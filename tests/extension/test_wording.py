@@ -146,8 +146,8 @@ class TestLanguage:
 
 class TestFindings:
     @pytest.mark.req(14)
-    def test_the_kind_is_that_of_the_fork_that_is_wanted_and_said_once(self, english: Speaker) -> None:
-        told = english("toldOf", BUSY, "branch")
+    def test_the_kind_is_said_once(self, english: Speaker) -> None:
+        told = english("toldOf", BUSY)
 
         assert told["message"] == "1 operation in queue. Please wait for queue to finish."
         refused = english("because", "refused", told["message"], {"kind": "branch"})

@@ -31,6 +31,7 @@ LOOKS: list[tuple[str, list[str], str, dict[str, Any]]] = [
     (CLEAN, ["check", MAREN, "--at", "3"], "/check", {"chat": MAREN, "at": 3}),
     (CLEAN, ["check", MAREN, "--at", "-1"], "/check", {"chat": MAREN, "at": -1}),
     (CLEAN, ["check", MAREN, "--at", "99999"], "/check", {"chat": MAREN, "at": 99999}),
+    (CLEAN, ["check", MAREN, "--kind", "branch"], "/check", {"chat": MAREN, "kind": "branch"}),
     (BUSY, ["check", ILSE], "/check", {"chat": ILSE}),
     (LEGACY, ["verify", KEY], "/verify", {"chat": KEY}),
     (LEGACY, ["status", KEY], "/status", {"chat": KEY}),

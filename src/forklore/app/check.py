@@ -62,9 +62,13 @@ class ForkBlocked(ForkloreError):
         return self._only.part(part, language) if self._only else super().part(part, language)
 
 
+KINDS = ("checkpoint", "branch")
+"""The kinds of forks there are."""
+
+
 @dataclass(frozen=True, slots=True)
 class ForkRequest:
-    """What the caller wants."""
+    """What the caller wants; raises ``BadRequest`` for a kind that there is not."""
 
     kind: str
     chat: ChatAddress
@@ -76,6 +80,11 @@ class ForkRequest:
     show_last_scene: bool = False
     leave_parent: bool = False
     """Make the new files alone: the parent is open in SillyTavern's page, which points to them itself."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no fork."""
+        if self.kind not in KINDS:
+            raise BadRequest("no_fork_kind", kind=self.kind, kinds=list(KINDS))
 
 
 def check_fork(request: ForkRequest, context: Context) -> Report:

@@ -98,9 +98,9 @@ class Forklore:
 
         return show(self._context.resolve(chat), self._context)
 
-    def check(self, chat: ChatMeant, *, at: int | None = None) -> Report:
+    def check(self, chat: ChatMeant, *, at: int | None = None, kind: str = "checkpoint") -> Report:
         """Return what stands in the way of a fork, all of it at once."""
-        return check_fork(ForkRequest("checkpoint", self._context.resolve(chat), at), self._context)
+        return check_fork(ForkRequest(kind, self._context.resolve(chat), at), self._context)
 
     def verify(self, chat: ChatMeant) -> Verified:
         """Compare a timeline with its record and with the rest of its story."""

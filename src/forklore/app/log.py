@@ -7,7 +7,7 @@ from typing import Any
 
 from forklore.app.context import Context
 from forklore.checks.folder import log_findings
-from forklore.log.operations import Operation, Unread, undone_ids
+from forklore.log.operations import Operation, Unread, next_to_undo, undone_ids
 from forklore.model.finding import Located
 
 
@@ -19,12 +19,15 @@ class LogShown:
     undone: frozenset[str]
     findings: tuple[Located, ...] = ()
     """What the log has besides: files that are no operations, or that lead out of the folder."""
+    next_undo: str | None = None
+    """The operation that undo takes when none is named."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the log as the contract shows it."""
         return {
             "operations": [operation_told(each, undone=each.id in self.undone) for each in self.operations],
             "findings": [located.to_json() for located in self.findings],
+            "next_undo": self.next_undo,
         }
 
 
@@ -34,7 +37,8 @@ def read_log(context: Context, *, request: str | None = None) -> LogShown:
     operations = tuple(entry for entry in entries if isinstance(entry, Operation))
     shown = tuple(each for each in operations if request in (None, each.turn.request))
     findings = log_findings([entry for entry in entries if isinstance(entry, Unread)])
-    return LogShown(shown, undone_ids(operations), tuple(findings))
+    latest = next_to_undo(operations)
+    return LogShown(shown, undone_ids(operations), tuple(findings), latest.id if latest else None)
 
 
 def operation_told(operation: Operation, **more: Any) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from forklore.formats.chat_facts import read_header
 from forklore.formats.chat_jsonl import ChatDamaged
 from forklore.formats.json_text import NotJson, to_text
 from forklore.gathered.workspace import WorkspaceIndex
-from forklore.log.operations import Operation, undone_ids
+from forklore.log.operations import Operation, next_to_undo, undone_ids
 from forklore.model.address import place_of
 from forklore.model.fact import Fact
 from forklore.model.plan import HEADER, EditFile, LineEdit, Plan
@@ -94,10 +94,10 @@ def undo(wanted: str | None, context: Context, *, leave_parent: bool = False) ->
 def _meant(wanted: str | None, index: WorkspaceIndex) -> Operation:
     """Return the operation that is to be undone."""
     if wanted is None:
-        for operation in index.operations:
-            if operation.undoes is None and operation.id not in index.undone:
-                return operation
-        raise OperationNotFound("nothing")
+        latest = next_to_undo(index.operations)
+        if latest is None:
+            raise OperationNotFound("nothing")
+        return latest
     fits = [operation for operation in index.operations if operation.id == wanted]
     fits = fits or [operation for operation in index.operations if str(operation.turn.number) == wanted]
     if len(fits) > 1:

@@ -112,8 +112,8 @@ async function check(text) {
 }
 
 async function undo() {
-    const { operations } = await api.look('log');
-    const latest = operations.find((/** @type {any} */ each) => !each.undone && each.undoes === null);
+    const { operations, next_undo: next } = await api.look('log');
+    const latest = operations.find((/** @type {any} */ each) => each.id === next);
     if (!latest) {
         notice('info', t('nothing_to_undo'));
         return '';

@@ -164,7 +164,7 @@ async function make(wanted, chat, message) {
     const report = await whileWaiting(async () => {
         await refuseIfChangedElsewhere(chat);
         await save(kind);
-        return api.look('check', { chat: chat.address, at });
+        return api.look('check', { chat: chat.address, at, kind });
     });
     if (!report.valid) {
         return tellBlocked(wanted, chat, message, report);
@@ -208,7 +208,7 @@ async function tellBlocked(wanted, chat, message, report) {
     const [first, ...others] = report.errors;
     const text =
         first && !others.length
-            ? because('refused', toldOf(first, kind).message, { kind })
+            ? because('refused', toldOf(first).message, { kind })
             : t('unmet', { kind, count: report.errors.length });
     notice('warning', text, t('title', { kind }));
     return null;
@@ -405,7 +405,7 @@ function tellWarnings(warnings, kind) {
     // Of a hidden history an open fork tells by itself, with what can be done.
     const news = warnings.filter(({ code }) => kind === 'checkpoint' || code !== 'HISTORY_HIDDEN');
     if (news.length && settings().notices !== 'none') {
-        const lines = news.map((finding) => lineOf(finding, kind));
+        const lines = news.map((finding) => lineOf(finding));
         notice('warning', [t('with_warnings', { count: lines.length }), ...lines].join('\n'), t('title', { kind }));
     }
 }

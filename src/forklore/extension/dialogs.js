@@ -108,10 +108,10 @@ export const heading = (text) => element('h3', '', text);
 /**
  * One finding: what it is, why it matters, what it is about, and what to do, step by step.
  * @param {Finding} finding
- * @param {{tag?: 'div' | 'li', kind?: Kind}} [options]
+ * @param {'div' | 'li'} [tag]
  */
-export function findingElement(finding, { tag = 'div', kind } = {}) {
-    const { message, why, details, action, steps } = toldOf(finding, kind);
+export function findingElement(finding, tag = 'div') {
+    const { message, why, details, action, steps } = toldOf(finding);
     const made = element(tag, `forklore-finding forklore-${finding.severity}`, element('strong', '', message));
     made.dataset.code = finding.code;
     made.append(element('code', '', finding.code));
@@ -132,11 +132,11 @@ export function findingElement(finding, { tag = 'div', kind } = {}) {
  * @returns {Promise<'wait' | null>}
  */
 export async function showBlocked(kind, { errors, warnings }) {
-    const listed = errors.map((finding) => findingElement(finding, { tag: 'li', kind }));
+    const listed = errors.map((finding) => findingElement(finding, 'li'));
     const content = element('div', 'forklore-dialog', heading(t('cannot', { kind })), element('p', '', t('must_be_met')));
     content.append(element('ol', 'forklore-unmet', ...listed));
     if (warnings.length) {
-        content.append(element('p', '', t('besides')), ...warnings.map((finding) => findingElement(finding, { kind })));
+        content.append(element('p', '', t('besides')), ...warnings.map((finding) => findingElement(finding)));
     }
     const onlyBusy = errors.every((finding) => finding.code === 'QUEUE_NOT_EMPTY');
     /** @type {{label: string, value: 'wait'}[]} */

@@ -100,13 +100,11 @@ function told(fact, params) {
 /**
  * What is told of a finding.
  * @param {Finding} finding
- * @param {Kind} [kind] of the fork that is wanted: the service may have been asked about any
  * @returns {Told}
  */
-export function toldOf({ code, params, message, details, action }, kind) {
-    const isOfKind = kind && params && 'kind' in params;
+export function toldOf({ code, params, message, details, action }) {
     const inEnglish = { message: plain(message), why: '', details: plain(details), action: plain(action), steps: [] };
-    return told(`finding.${code}`, isOfKind ? { ...params, kind } : params) ?? inEnglish;
+    return told(`finding.${code}`, params) ?? inEnglish;
 }
 
 /**
@@ -125,8 +123,8 @@ export function toldOfProblem({ code, params, message, action, findings }) {
 /** A fact that is told for itself. @param {Fact} fact @returns {string} */
 export const worded = (fact) => plain(words.word(fact));
 
-/** A finding in one line. @param {Finding} finding @param {Kind} [kind] */
-export const lineOf = (finding, kind) => `${toldOf(finding, kind).message} (${finding.code})`;
+/** A finding in one line. @param {Finding} finding */
+export const lineOf = (finding) => `${toldOf(finding).message} (${finding.code})`;
 
 /**
  * What a fork remembers of the story, a line each.

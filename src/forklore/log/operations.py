@@ -144,6 +144,16 @@ class Operation:
         )
 
 
+def next_to_undo(operations: Iterable[Operation]) -> Operation | None:
+    """Return what undo takes when nothing is named: the latest operation that is no undo and not undone.
+
+    *operations* are all of them, newest first.
+    """
+    operations = list(operations)
+    undone = undone_ids(operations)
+    return next((each for each in operations if each.undoes is None and each.id not in undone), None)
+
+
 def undone_ids(operations: Iterable[Operation]) -> frozenset[str]:
     """Return the ids of the operations that are undone now; an undo that was itself undone does not count."""
     undoes = {operation.id: operation.undoes for operation in operations if operation.undoes is not None}

@@ -57,9 +57,11 @@ async def show(request: Asked, service: TheService, chat: Chat) -> Json:
 
 
 @get("/check", responses=RESPONSES, summary="May a fork be made?")
-async def check(request: Asked, service: TheService, chat: Chat, at: At = None) -> Json:
+async def check(
+    request: Asked, service: TheService, chat: Chat, at: At = None, kind: FromQuery[str] = "checkpoint"
+) -> Json:
     """Return everything that stands in the way of a fork; that is an answer, not a problem."""
-    return await service.look(request, lambda forklore: forklore.check(chat, at=at))
+    return await service.look(request, lambda forklore: forklore.check(chat, at=at, kind=kind))
 
 
 @get("/verify", responses=RESPONSES, summary="Verify a timeline")

@@ -313,7 +313,7 @@ ANSWERS: dict[tuple[str, str], Shape] = {
     ("get", "trash"): TRASH,
     ("post", "trash"): TRASH,
     ("post", "restore"): fields(item=TEXT, path=TEXT, operation=TEXT, pending=many(TEXT), pending_facts=many(FACT)),
-    ("get", "log"): fields(operations=many(OPERATION), findings=many(FINDING)),
+    ("get", "log"): fields(operations=many(OPERATION), findings=many(FINDING), next_undo=maybe(TEXT)),
     ("post", "undo"): fields(undone=TEXT, operation=TEXT, pending=many(TEXT), pending_facts=many(FACT), left=LEFT),
     ("get", "queue"): QUEUE,
     ("post", "queue"): QUEUE,

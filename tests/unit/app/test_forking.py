@@ -60,6 +60,7 @@ class TestTheFlag:
         assert first.warnings == ()
         for told in (planned.report.warnings, checked.warnings, second.warnings):
             assert [finding.code for finding in told] == ["CHECKPOINT_REPLACED"]
+        assert workspace.check("Mira/Tale", kind="branch").warnings == ()
         assert workspace.branch("Mira/Tale").warnings == ()
         assert len(workspace.tree("Mira/Tale").timelines) == 4
 
@@ -67,6 +68,15 @@ class TestTheFlag:
         workspace = tale(tmp_path, stories.message("Hello.", extra={"bookmark_link": "../Tale"}))
 
         assert workspace.checkpoint("Mira/Tale").warnings == ()
+
+
+def test_there_are_forks_of_two_kinds(tmp_path: Path) -> None:
+    workspace = tale(tmp_path)
+
+    with pytest.raises(BadRequest, match="kind “main”"):
+        workspace.check("Mira/Tale", kind="main")
+    with pytest.raises(BadRequest, match="kind “main”"):
+        workspace.plan("main", "Mira/Tale")
 
 
 class TestNames:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from forklore.app.check import KINDS
 from forklore.app.context import Context
 from forklore.app.left_to_page import LeftToPage, left_by, parent_of
 from forklore.log.operations import Operation, undone_ids
 from forklore.model.address import ChatAddress
 from forklore.planning.undo import is_book
-
-_FORKS = ("checkpoint", "branch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class MadeShown:
 def show_made(request: str, context: Context) -> MadeShown:
     """Return what became of the *request* for a fork; the log knows it also when the service was started anew."""
     operations = list(context.transactions.log)
-    made = next((each for each in operations if each.turn.request == request and each.kind in _FORKS), None)
+    made = next((each for each in operations if each.turn.request == request and each.kind in KINDS), None)
     if made is None:
         return MadeShown(request, "nothing")
     address = ChatAddress.parse(made.chat)

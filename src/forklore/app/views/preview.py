@@ -9,11 +9,8 @@ from forklore.app.check import ForkRequest, planned_fork
 from forklore.app.context import Context
 from forklore.app.fork import ForkTold, told_of_fork
 from forklore.channels.running_recap import read_running_recap
-from forklore.errors import BadRequest
 from forklore.model.address import ChatAddress
 from forklore.model.plan import Plan
-
-_KINDS = ("checkpoint", "branch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +43,6 @@ def show_preview(
     show_last_scene: bool,
 ) -> Preview:
     """Return what a fork would come to; raises ``ForkBlocked`` when it would be refused."""
-    if kind not in _KINDS:
-        raise BadRequest("no_fork_kind", kind=kind, kinds=list(_KINDS))
     request = ForkRequest(kind, address, at, name, swipe, show_last_scene=show_last_scene)
     with planned_fork(request, context) as (timeline, draft, report, plan):
         before = read_running_recap(timeline.metadata).numbers

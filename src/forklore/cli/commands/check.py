@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
+from forklore.app.check import KINDS
 from forklore.cli import words
 from forklore.cli.command import EXIT_CODES, Answer, Invocation, command
 from forklore.cli.options import at_option, chat_argument
@@ -19,13 +22,14 @@ if TYPE_CHECKING:
 )
 @chat_argument
 @at_option
-def check(invocation: Invocation, chat: str, at: int | None) -> Answer:
+@click.option("--kind", type=click.Choice(KINDS), default=KINDS[0], show_default=True, help="The kind of the fork.")
+def check(invocation: Invocation, chat: str, *, at: int | None, kind: str) -> Answer:
     """Check whether a fork can be made.
 
     All problems are shown at once, each with what to do about it. Errors block a fork, warnings do not. The exit code
     is 3 when a fork is blocked.
     """
-    report = invocation.open().check(chat, at=at)
+    report = invocation.open().check(chat, at=at, kind=kind)
     return Answer(report, lambda: _lines(report), 0 if report.valid else EXIT_CODES[Kind.BLOCKED])
 
 
