@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from forklore.app.doctor import Examined
     from forklore.app.dry_run import DryRun
     from forklore.app.extension import Extension, ExtensionForeign
+    from forklore.app.follow import Followed
     from forklore.app.fork import ForkMade
     from forklore.app.forklore import Forklore
     from forklore.app.isolate import Isolated, IsolationPlanned, NotAFork, SharedOnPurpose
     from forklore.app.isolate_all import IsolatedAll
-    from forklore.app.log import LogShown
+    from forklore.app.log import LogShown, OperationNews
     from forklore.app.open import open_workspace as open  # the public name
     from forklore.app.progress import Cancelled
     from forklore.app.queue import LorebookDamaged, LorebookMissing, QueueDamaged, QueueShown
@@ -85,12 +86,14 @@ _HOME = {
     "Examined": ("forklore.app.doctor", "Examined"),
     "Extension": ("forklore.app.extension", "Extension"),
     "ExtensionForeign": ("forklore.app.extension", "ExtensionForeign"),
+    "Followed": ("forklore.app.follow", "Followed"),
     "ForkMade": ("forklore.app.fork", "ForkMade"),
     "Isolated": ("forklore.app.isolate", "Isolated"),
     "IsolationPlanned": ("forklore.app.isolate", "IsolationPlanned"),
     "NotAFork": ("forklore.app.isolate", "NotAFork"),
     "SharedOnPurpose": ("forklore.app.isolate", "SharedOnPurpose"),
     "IsolatedAll": ("forklore.app.isolate_all", "IsolatedAll"),
+    "OperationNews": ("forklore.app.log", "OperationNews"),
     "LogShown": ("forklore.app.log", "LogShown"),
     "Cancelled": ("forklore.app.progress", "Cancelled"),
     "LorebookDamaged": ("forklore.app.queue", "LorebookDamaged"),
@@ -177,6 +180,7 @@ __all__ = [
     "FileOnlineOnly",
     "FileUnreadable",
     "Finding",
+    "Followed",
     "ForkBlocked",
     "ForkMade",
     "Forklore",
@@ -203,6 +207,7 @@ __all__ = [
     "NotAFork",
     "Operation",
     "OperationForeign",
+    "OperationNews",
     "OperationNotFound",
     "OperationUnreadable",
     "Overview",

@@ -38,6 +38,7 @@ EXPORTS = [
     "FileOnlineOnly",
     "FileUnreadable",
     "Finding",
+    "Followed",
     "ForkBlocked",
     "ForkMade",
     "Forklore",
@@ -64,6 +65,7 @@ EXPORTS = [
     "NotAFork",
     "Operation",
     "OperationForeign",
+    "OperationNews",
     "OperationNotFound",
     "OperationUnreadable",
     "Overview",
@@ -108,6 +110,8 @@ WITHOUT_COMMAND = {
     "empty_trash",
     "change_settings",
     "new_operations",
+    "follow_chats",
+    "follow_book",
 }
 """What happens on opening, what a face needs for itself, what --dry-run shows, and what other options do."""
 WITHOUT_OPTION = {"contamination": {"start", "count"}}

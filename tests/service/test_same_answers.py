@@ -162,6 +162,7 @@ def test_every_command_and_every_method_has_a_route(rest: Callable[[str], Rest])
         "plan": "checkpoint", "plan_isolation": "isolate", "empty_trash": "trash", "change_settings": "settings",
         "isolate_all": "isolate", "plan_isolations": "isolate",
         "view": "overview", "is_shared_on_purpose": "settings", "new_operations": "events",
+        "follow_chats": "follow", "follow_book": "follow",
     }  # fmt: skip
     methods = {name for name in vars(Forklore) if not name.startswith("_")} - {"recover", "listening", "extension"}
     assert {other_names.get(name, name) for name in methods} <= routes
@@ -195,3 +196,16 @@ def test_a_life_of_a_fork_through_the_service(rest: Callable[[str], Rest]) -> No
     assert [(each["kind"], each["undone"]) for each in log] == [
         ("undo", False), ("undo", False), ("delete", True), ("checkpoint", True),
     ]  # fmt: skip
+
+
+def test_what_the_extension_saw_is_followed_through_the_service(rest: Callable[[str], Rest]) -> None:
+    service = rest(CLEAN)
+    made = service.post("/checkpoint", chat=MAREN).json()
+    book = service.root / "worlds" / f"{made['lorebook']}.json"
+    book.rename(book.with_name("Flag.json"))
+
+    followed = service.post("/follow", book={"old": made["lorebook"], "new": "Flag"}).json()["followed"]
+
+    assert [(each["where"], each["repair"]) for each in followed] == [(made["chat"], "follow-rename")]
+    assert service.post("/follow", chat=made["chat"]).json() == {"followed": []}
+    assert service.get("/made", request="nobody-0001").json()["outcome"] == "nothing"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -86,7 +86,7 @@ def doctor(context: Context, *, fix: bool = False) -> Examined:
     findings = tuple(_examine(context, index))
     if not fix:
         return Examined(findings)
-    fixing = _Fixing(context, index)
+    fixing = Fixing(context, index)
     try:
         for _ in fixing.fix(findings):
             context.progress.go_on()
@@ -101,7 +101,7 @@ def doctor(context: Context, *, fix: bool = False) -> Examined:
 # --- examining ----------------------------------------------------------------------------------------------------
 
 
-class _Seen(NamedTuple):
+class Seen(NamedTuple):
     """What one look found, and the lorebook that a timeline names."""
 
     findings: tuple[Located, ...] = ()
@@ -112,10 +112,13 @@ def _examine(context: Context, index: WorkspaceIndex) -> Iterator[Located]:
     """Yield every finding of every timeline, lorebook and group."""
     yield from folder_findings(gather_folder(context, index.unread))
     yield from ignored_settings(read_settings(context.workspace.places))
-    looks: list[Callable[[], _Seen]] = [
-        lambda: _Seen(tuple(_unused_clones(context, index))),
-        lambda: _Seen(tuple(_groups(context.workspace, index))),
-        *(partial(_timeline, ChatAddress(chat.folder, chat.name), context, index) for chat in sorted(index.chats)),
+    looks: list[Callable[[], Seen]] = [
+        lambda: Seen(tuple(_unused_clones(context, index))),
+        lambda: Seen(tuple(_groups(context.workspace, index))),
+        *(
+            partial(examine_timeline, ChatAddress(chat.folder, chat.name), context, index)
+            for chat in sorted(index.chats)
+        ),
     ]
     parts = spread(lambda part: [look() for look in part], looks, context.advance)
     clones, groups, *timelines = [seen for part in parts for seen in part]
@@ -128,19 +131,20 @@ def _examine(context: Context, index: WorkspaceIndex) -> Iterator[Located]:
     yield from _unreadable_places(context.workspace, index)
 
 
-def _timeline(address: ChatAddress, context: Context, index: WorkspaceIndex) -> _Seen:
+def examine_timeline(address: ChatAddress, context: Context, index: WorkspaceIndex) -> Seen:
+    """Return every finding of one timeline; none of one that is gone."""
     try:
         with open_timeline(context.workspace, address) as opened:
             timeline = looked_through(opened, index, context.workspace)
             findings = tuple([Located(finding, chat=str(address)) for finding in verify(timeline, index)])
-            return _Seen(findings, timeline.book_name)
+            return Seen(findings, timeline.book_name)
     except ChatNotFound:
-        return _Seen()  # removed while we look
+        return Seen()  # removed while we look
     except (FileInUse, FileOnlineOnly) as error:
-        return _Seen((unread_file(error, context.workspace.chat_path(address)),))
+        return Seen((unread_file(error, context.workspace.chat_path(address)),))
     except ForkloreError as error:
         finding = Finding("CHAT_DAMAGED", Severity.ERROR, {"reason": error.fact})
-        return _Seen((Located(finding, chat=str(address)),))
+        return Seen((Located(finding, chat=str(address)),))
 
 
 def _unused_clones(context: Context, index: WorkspaceIndex) -> Iterator[Located]:
@@ -180,7 +184,7 @@ def _unreadable_places(workspace: Workspace, index: WorkspaceIndex) -> Iterator[
 # --- mending ------------------------------------------------------------------------------------------------------
 
 
-class _Fixing:
+class Fixing:
     """Mends one finding after the other; what each changed is looked at anew, and nothing else."""
 
     def __init__(self, context: Context, index: WorkspaceIndex) -> None:
@@ -188,14 +192,18 @@ class _Fixing:
         self.index = index
         self.fixed: list[Fixed] = []
 
-    def fix(self, findings: tuple[Located, ...]) -> Iterator[Fixed]:
+    def fix(self, findings: Sequence[Located]) -> Iterator[Fixed]:
         """Mend what is safe, and tell of each."""
         yield from self._recovered(findings)
         for located in _safe("GROUP_CHAT_UNLISTED", findings):
             yield from self._done("list-chat", located, self._listed)
         for code, repair in _SAFE_IN_CHATS.items():
             for located in _safe(code, findings):
-                yield from self._done(repair, located, partial(self._repaired, repair))
+                yield from self.repair(repair, located)
+
+    def repair(self, repair: str, located: Located) -> Iterator[Fixed]:
+        """Make a repair of one finding, if it is the best one, and tell of it."""
+        yield from self._done(repair, located, partial(self._repaired, repair))
 
     def _done(self, repair: str, located: Located, mend: Callable[[Located], Operation]) -> Iterator[Fixed]:
         """Mend one finding, unless it is gone or that is refused; what is pending of it is told."""
@@ -215,7 +223,7 @@ class _Fixing:
             self.fixed.append(Fixed(located.finding.code, located.where, repair, operation.id))
             yield self.fixed[-1]
 
-    def _recovered(self, findings: tuple[Located, ...]) -> Iterator[Fixed]:
+    def _recovered(self, findings: Sequence[Located]) -> Iterator[Fixed]:
         leftovers = _safe("OPERATION_LEFTOVER", findings)
         if leftovers:
             with workspace_lock(self._context.workspace.root, what="repair"):
@@ -250,5 +258,5 @@ def _is_safe(located: Located) -> bool:
     return _SAFE.get(located.finding.code) in located.finding.repairs[:1]
 
 
-def _safe(code: str, findings: tuple[Located, ...]) -> list[Located]:
+def _safe(code: str, findings: Sequence[Located]) -> list[Located]:
     return [each for each in findings if each.finding.code == code and _is_safe(each)]

@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from forklore.app.doctor import Examined
     from forklore.app.dry_run import DryRun
     from forklore.app.extension import Extension
+    from forklore.app.follow import Followed
     from forklore.app.fork import ForkMade
     from forklore.app.isolate import Isolated
     from forklore.app.isolate_all import IsolatedAll
-    from forklore.app.log import LogShown
+    from forklore.app.log import LogShown, OperationNews
     from forklore.app.queue import QueueShown
     from forklore.app.repair import Repairs
     from forklore.app.settings import SettingsShown
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from forklore.app.undo import Undone
     from forklore.app.verify import Verified
     from forklore.app.views import Views
-    from forklore.log.operations import Operation
     from forklore.model.timeline import Story
 
 
@@ -225,6 +225,18 @@ class Forklore:
 
         return doctor(self._context, fix=fix)
 
+    def follow_chats(self, renamed: ChatMeant | None = None) -> Followed:
+        """Let whatever names a chat follow its new name; what *renamed* says of itself follows, too."""
+        from forklore.app.follow import follow_chats
+
+        return follow_chats(None if renamed is None else self._context.resolve(renamed), self._context)
+
+    def follow_book(self, old: str, new: str) -> Followed:
+        """Let every timeline follow a lorebook that was called *old* and is called *new* now."""
+        from forklore.app.follow import follow_book
+
+        return follow_book(old, new, self._context)
+
     # --- deleting -------------------------------------------------------------------------------------------------
 
     def delete(self, chat: ChatMeant, *, yes: bool = False) -> Deleted:
@@ -352,10 +364,11 @@ class Forklore:
 
         return read_log(self._context, request=request)
 
-    def new_operations(self, known: frozenset[str]) -> tuple[frozenset[str], list[Operation]]:
+    def new_operations(self, known: frozenset[str]) -> tuple[frozenset[str], list[OperationNews]]:
         """Return the ids of all operations, and those operations that are not *known*, the first one first."""
-        ids = self._context.transactions.log.ids()
-        return ids, self._context.transactions.log.some(ids - known)
+        from forklore.app.log import new_operations
+
+        return new_operations(known, self._context)
 
     def undo(self, operation: str | None = None, *, leave_parent: bool = False) -> Undone:
         """Undo an operation, the latest one by default; raises ``UndoRefused`` when something was built on it.

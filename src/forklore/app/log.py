@@ -41,6 +41,30 @@ def read_log(context: Context, *, request: str | None = None) -> LogShown:
     return LogShown(shown, undone_ids(operations), tuple(findings), latest.id if latest else None)
 
 
+@dataclass(frozen=True, slots=True)
+class OperationNews:
+    """An operation, as those hear of it who have its chats open."""
+
+    operation: Operation
+    edited: tuple[str, ...]
+    """The chats in whose files it has changed something."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the news of it."""
+        return operation_told(self.operation, edited=list(self.edited))
+
+
+def new_operations(known: frozenset[str], context: Context) -> tuple[frozenset[str], list[OperationNews]]:
+    """Return the ids of all operations, and those operations that are not *known*, the first one first."""
+    ids = context.transactions.log.ids()
+    return ids, [_news(operation, context) for operation in context.transactions.log.some(ids - known)]
+
+
+def _news(operation: Operation, context: Context) -> OperationNews:
+    paths = {change["path"] for change in operation.changes if change["do"] == "edit"}
+    return OperationNews(operation, tuple(map(str, context.workspace.chats_at(paths))))
+
+
 def operation_told(operation: Operation, **more: Any) -> dict[str, Any]:
     """Return what everybody is told of an operation."""
     facts = {"kind": operation.kind, "chat": operation.chat, "when": operation.when}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -185,6 +185,24 @@ class Workspace:
             for entry in folder.files:
                 name = entry.name.removesuffix(_SUFFIX)
                 yield ChatAddress(folder.of(name), name)
+
+    def chats_at(self, paths: Iterable[str]) -> list[ChatAddress]:
+        """Return which chats the files at *paths* are; one that several groups list has several addresses."""
+        chats: list[ChatAddress] = []
+        groups: list[Group] | None = None
+        for path in sorted(paths):
+            folder, _, file = path.rpartition("/")
+            top, _, below = folder.partition("/")
+            name = file.removesuffix(_SUFFIX)
+            if name == file or "/" in below:
+                continue
+            if top == _CHATS:
+                chats.append(ChatAddress(below or _TOP_FOLDER, name))
+            elif folder == _GROUP_CHATS:
+                groups = list(self.groups()) if groups is None else groups
+                listing = [group.group_id for group in groups if name in group.chats] or [""]
+                chats += [ChatAddress.of_group(group_id, name) for group_id in listing]
+        return chats
 
     def chat_folders(self) -> Iterator[ChatFolder]:
         """Yield every folder that may hold chats, with their files by name; linked ones as far as they are followed."""

@@ -4,7 +4,7 @@ import { isolateQuietly } from './catching.js';
 import { choose, element, heading, notice, showProblem } from './dialogs.js';
 import { editOnDisk, readAnew } from './editing.js';
 import { onChatChanged, repair } from './opening.js';
-import { followBooks } from './renaming.js';
+import { follow, followBooks } from './renaming.js';
 import { remembered } from './settings.js';
 import * as st from './sillytavern.js';
 import { t } from './wording.js';
@@ -19,8 +19,9 @@ export function startFollowing() {
     st.eventSource.on(events.WORLDINFO_SETTINGS_UPDATED, () => onChatChanged());
     api.on('state', onState);
     api.on('operation', (operation) => {
-        if (!api.isOurs(operation)) {
-            looking = looking.then(onOperation).catch(report);
+        if (!api.isOurs(operation) && operation.edited.includes(st.openChat()?.address) && !isAwaited) {
+            isAwaited = true;
+            looking = looking.then(onEdited).catch(report);
         }
     });
 }
@@ -83,40 +84,27 @@ async function offerIsolation(addresses) {
 
 /** One after the other. @type {Promise<void>} */
 let looking = Promise.resolve();
-
-/** What Forklore writes into a chat's metadata. @param {any} metadata */
-const keptIn = (metadata) =>
-    JSON.stringify(
-        Object.entries(metadata ?? {})
-            .filter(([key, value]) => value !== undefined && /^(world_info|main_chat|forklore|auto_recap.*)$/.test(key))
-            .sort(([one], [other]) => (one < other ? -1 : 1)),
-    );
-
-/** What Forklore writes into messages. @param {any[]} messages */
-const linksIn = (messages) =>
-    JSON.stringify(messages.map((each) => [each.is_system, each.extra?.bookmark_link, each.extra?.branches ?? []]));
+let isAwaited = false;
 
 /** What a person has written. @param {any[]} messages */
 const textsIn = (messages) => JSON.stringify(messages.map((each) => [each.name, each.mes, each.send_date]));
 
 /**
- * Forklore's page or command line did something. If it changed the chat that is open here, that is read anew: the next
- * save would write back what the page has in memory.
+ * Forklore's page or command line has edited the chat that is open here. It is read anew: the next save would write
+ * back what the page has in memory.
  */
-async function onOperation() {
+async function onEdited() {
+    isAwaited = false;
     const chat = st.openChat();
     if (!chat) {
         return;
     }
     await st.until(() => !st.isSaving(), 10_000);
     const [header, ...messages] = await st.readFile(chat.name, chat.groupId);
-    if (!header?.chat_metadata || !st.isStillOpen(chat)) {
+    if (!header || !st.isStillOpen(chat)) {
         return;
     }
-    const { chat: now, chatMetadata } = st.context();
-    if (keptIn(header.chat_metadata) === keptIn(chatMetadata) && linksIn(messages) === linksIn(now)) {
-        return;
-    }
+    const { chat: now } = st.context();
     if (textsIn(messages) === textsIn(now) && !st.isGenerating() && !st.isEditing() && !st.isSaving()) {
         await readAnew(chat);
         notice('info', t('read_anew'));
@@ -172,36 +160,13 @@ async function offerLeftovers() {
 async function onRenamed() {
     const chat = st.openChat();
     try {
-        const count = chat ? await editOnDisk(chat, followRenames) : 0;
+        const count = chat ? await editOnDisk(chat, () => follow({ chat: chat.address })) : 0;
         if (count) {
             notice('success', t('renamed', { count }));
         }
     } catch (error) {
         report(error);
     }
-}
-
-/** @returns {Promise<number>} in how many places a chat's new name was followed; that of a lorebook is asked for */
-async function followRenames() {
-    let count = 0;
-    const { findings } = await api.look('doctor');
-    for (const finding of findings.filter((/** @type {any} */ each) => each.safe)) {
-        const name = ['follow-rename', 'take-over'].find((each) => finding.repairs.includes(each));
-        const isOpen = finding.chat === st.openChat()?.address;
-        if (finding.chat && name && (name === 'follow-rename' || isOpen)) {
-            const wanted = { chat: finding.chat, code: finding.code, with: name };
-            count += await api.change('repair', wanted).then(() => 1, alreadyDone);
-        }
-    }
-    return count;
-}
-
-/** One rename can be found in several places, and following it in one may have mended the others. @param {unknown} error */
-function alreadyDone(error) {
-    if (error instanceof api.Problem) {
-        return 0;
-    }
-    throw error;
 }
 
 /** @param {unknown} error */

@@ -61,9 +61,10 @@ const textOf = (book) =>
 /** Let every timeline whose lorebook was renamed follow the new name. */
 export async function followBooks() {
     for (const pair of renamed.all()) {
-        const [from, to] = JSON.parse(pair);
+        const [old, now] = JSON.parse(pair);
         const chat = st.openChat();
-        const count = await (chat ? editOnDisk(chat, () => followBook(from, to)) : followBook(from, to));
+        const act = () => follow({ book: { old, new: now } });
+        const count = await (chat ? editOnDisk(chat, act) : act());
         renamed.drop(pair);
         if (count) {
             notice('success', t('renamed', { count }));
@@ -71,29 +72,9 @@ export async function followBooks() {
     }
 }
 
-/** @param {string} from @param {string} to @returns {Promise<number>} how many timelines have followed */
-async function followBook(from, to) {
-    let count = 0;
-    for (const { chat, code, repairs } of (await api.look('doctor')).findings) {
-        const isOurs = chat && (code === 'LOREBOOK_MISSING' || (code === 'LOREBOOK_MISMATCH' && repairs.includes('accept')));
-        const wanted = isOurs ? await followed(chat, code, from, to) : null;
-        if (wanted) {
-            count += await api.change('repair', { chat, code, ...wanted }).then(
-                () => 1,
-                (error) => (error instanceof api.Problem ? 0 : Promise.reject(error)),
-            );
-        }
-    }
-    return count;
-}
-
-/** @param {string} chat @param {string} code @param {string} from @param {string} to */
-async function followed(chat, code, from, to) {
-    const { lorebook } = await api.look('show', { chat });
-    if (code === 'LOREBOOK_MISSING') {
-        return lorebook === from ? { with: 'follow-rename', book: to } : null;
-    }
-    // SillyTavern has followed in the chat itself; its record has not.
-    const record = (await api.look('status', { chat })).checkpoint_state;
-    return lorebook === to && record?.cloned_lorebook_name === from ? { with: 'accept' } : null;
-}
+/**
+ * Let whatever names something follow its new name.
+ * @param {{chat: string} | {book: {old: string, new: string}}} renamed
+ * @returns {Promise<number>} in how many places it was followed
+ */
+export const follow = async (renamed) => (await api.change('follow', renamed, { timeout: 120_000 })).followed.length;

@@ -204,6 +204,20 @@ class DoctorWanted(Struct, forbid_unknown_fields=True):
     fix: bool
 
 
+class RenamedBook(Struct, forbid_unknown_fields=True):
+    """What a lorebook was called, and what it is called now."""
+
+    old: Text
+    new: Text
+
+
+class Renamed(Struct, forbid_unknown_fields=True):
+    """Something was renamed in SillyTavern: a lorebook; else chats, and one of them is open."""
+
+    chat: Text | None = None
+    book: RenamedBook | None = None
+
+
 class IsolationWanted(Struct, forbid_unknown_fields=True):
     """A fork that gets a lorebook of its own, or whose book is declared shared on purpose.
 
@@ -232,6 +246,15 @@ async def repair(request: Asked, service: TheService, data: JSONBody[RepairWante
     return await service.change(
         request, lambda forklore: forklore.repair(data.chat, data.code.upper(), repair=data.repair, book=data.book)
     )
+
+
+@post("/follow", status_code=200, responses=RESPONSES, summary="Follow a new name")
+async def follow(request: Asked, service: TheService, data: JSONBody[Renamed]) -> Json:
+    """Let whatever names a chat or a lorebook follow its new name; each place is an operation."""
+    chat, book = data.chat, data.book
+    if book is not None:
+        return await service.change(request, lambda forklore: forklore.follow_book(book.old, book.new), is_long=True)
+    return await service.change(request, lambda forklore: forklore.follow_chats(chat), is_long=True)
 
 
 @get("/doctor", responses=RESPONSES, summary="Examine the whole workspace")
@@ -408,7 +431,7 @@ async def change_settings(request: Asked, service: TheService, data: JSONBody[Se
 COMMANDS: list[Any] = [
     stories, tree, show, check, verify, status, contamination,
     checkpoint, branch,
-    repairs, repair, examine, doctor, isolate,
+    repairs, repair, examine, doctor, follow, isolate,
     delete, leftovers, cleanup, trash, empty_trash, restore,
     log, undo, queue, cancel,
     settings, change_settings,

@@ -193,13 +193,8 @@ REPAIRS = named(
         pending=many(TEXT), pending_facts=many(FACT),
     ),
 )  # fmt: skip
-EXAMINED = named(
-    "Examined",
-    fields(
-        ok=FLAG, findings=many(FINDING),
-        fixed=many(fields(code=TEXT, where=TEXT, repair=TEXT, operation=maybe(TEXT))),
-    ),
-)  # fmt: skip
+FIXED = fields(code=TEXT, where=TEXT, repair=TEXT, operation=maybe(TEXT))
+EXAMINED = named("Examined", fields(ok=FLAG, findings=many(FINDING), fixed=many(FIXED)))
 CLEANUP = named(
     "Cleanup",
     fields(
@@ -298,6 +293,7 @@ ANSWERS: dict[tuple[str, str], Shape] = {
     ("post", "repair"): REPAIRS,
     ("get", "doctor"): EXAMINED,
     ("post", "doctor"): EXAMINED,
+    ("post", "follow"): fields(followed=many(FIXED)),
     ("post", "isolate"): {"anyOf": [ISOLATED, PLAN, ISOLATED_ALL]},
     ("post", "delete"): fields(
         chat=TEXT,

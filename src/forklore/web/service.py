@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
-from forklore.app.log import operation_told
 from forklore.app.open import open_workspace
 from forklore.app.progress import Progress, Silent
 from forklore.web.access import Holder, LoginNeeded, OwnPageNeeded
@@ -145,8 +144,8 @@ class Service:
                 return
             self._known[root], new = forklore.new_operations(known or frozenset())
         if not first:
-            for operation in new:
-                self.events.publish(root, "operation", operation_told(operation))
+            for news in new:
+                self.events.publish(root, "operation", news.to_json())
 
     def tell_new_operations(self, root: Path) -> None:
         """Tell of what somebody else did in the workspace."""

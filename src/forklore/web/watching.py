@@ -159,25 +159,12 @@ def _is_followed(places: Places, folder: str) -> bool:
 
 def _named(root: Path, places: set[str]) -> dict[str, Any]:
     """Return which chats and lorebooks the files at *places* are."""
-    chats: set[str] = set()
-    books: set[str] = set()
-    everything = len(places) > _MOST_NAMED
-    groups: dict[str, str] | None = None
-    for place in () if everything else sorted(places):
-        top, _, rest = place.partition("/")
-        if top == "worlds" and rest.endswith(".json") and "/" not in rest:
-            books.add(rest.removesuffix(".json"))
-        elif top == "chats" and rest.endswith(".jsonl") and rest.count("/") <= 1:
-            chats.add(rest.removesuffix(".jsonl") if "/" in rest else f"./{rest.removesuffix('.jsonl')}")
-        elif top == "group chats" and rest.endswith(".jsonl") and "/" not in rest:
-            if groups is None:
-                known = Workspace(root, state=user_state).groups()
-                groups = {chat: group.group_id for group in known for chat in group.chats}
-            name = rest.removesuffix(".jsonl")
-            chats.add(f"group:{groups.get(name, '')}/{name}")
-        elif top == "groups":
-            everything = True
-    return {"chats": sorted(chats), "books": sorted(books), "everything": everything}
+    if len(places) > _MOST_NAMED:
+        return {"chats": [], "books": [], "everything": True}
+    chats = sorted(map(str, Workspace(root, state=user_state).chats_at(places)))
+    rests = (rest for top, _, rest in (place.partition("/") for place in places) if top == "worlds")
+    books = sorted(rest.removesuffix(".json") for rest in rests if rest.endswith(".json") and "/" not in rest)
+    return {"chats": chats, "books": books, "everything": any(place.startswith("groups/") for place in places)}
 
 
 def _observer(*, polling: bool) -> BaseObserver:
