@@ -128,21 +128,21 @@ def test_types_are_in_order() -> None:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_the_page_shows_control_characters_as_the_command_line_does() -> None:
-    texts = [chr(code) for code in (*range(0x250), *range(0x2000, 0x2100), 0xFEFF)] + ["Mira\nForged\x1b\u202e 塔"]
+    shown = [chr(code) for code in (*range(0x250), *range(0x2000, 0x2100), 0xFEFF)] + ["Mira\nForged\x1b\u202e 塔"]
     program = (
         'import { readFileSync } from "node:fs";'
-        f"const source = readFileSync({json.dumps(str(PAGE / 'js' / 'printable.js'))}, 'utf8');"
+        f"const source = readFileSync({json.dumps(str(texts.FOLDER / 'printable.js'))}, 'utf8');"
         "const { printable, printableText } = await import('data:text/javascript,' + encodeURIComponent(source));"
         'const texts = JSON.parse(readFileSync(0, "utf8"));'
         "console.log(JSON.stringify([texts.map(printable), texts.map(printableText)]));"
     )
     done = subprocess.run(
         ["node", "--input-type=module", "-e", program],
-        input=json.dumps(texts).encode(),
+        input=json.dumps(shown).encode(),
         capture_output=True,
         check=True,
     )
     names, lines = json.loads(done.stdout)
 
-    assert names == [printable(text) for text in texts]
-    assert lines == [text if text in "\t\n\r" else printable(text).replace("\\nF", "\nF") for text in texts]
+    assert names == [printable(text) for text in shown]
+    assert lines == [text if text in "\t\n\r" else printable(text).replace("\\nF", "\nF") for text in shown]

@@ -17,7 +17,7 @@ def test_the_catalogues_and_their_scripts_are_served_and_nothing_else(sample: Ca
             assert answer.json() == texts.catalogue(language)
             assert answer.headers["content-type"] == "application/json"
             assert answer.headers["cache-control"] == "no-cache"
-        for name in ("template.js", "words.js"):
+        for name in ("printable.js", "template.js", "words.js"):
             answer = client.get(f"/texts/{name}")
             assert answer.content == (texts.FOLDER / name).read_bytes()
             assert answer.headers["content-type"].partition(";")[0] == "text/javascript"

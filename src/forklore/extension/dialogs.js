@@ -1,7 +1,8 @@
 /** Dialogs and notices. Every text of a story goes through `textContent`: it may hold anything. */
 import { problemText } from './api.js';
 import { bringNoticesBack, context } from './sillytavern.js';
-import { printable, t, toldOf, worded } from './wording.js';
+import { printableText } from './texts/printable.js';
+import { t, toldOf, worded } from './wording.js';
 
 const MOMENT_MS = 1_000;
 
@@ -19,7 +20,7 @@ const MOMENT_MS = 1_000;
 export function element(tag, classes = '', ...children) {
     const made = document.createElement(tag);
     made.className = classes;
-    made.append(...children.map((child) => (typeof child === 'string' ? printable(child) : child)));
+    made.append(...children.map((child) => (typeof child === 'string' ? printableText(child) : child)));
     return made;
 }
 
@@ -37,7 +38,7 @@ const offers = new Set();
  */
 export function notice(level, text, title = 'Forklore', options = {}) {
     noticed.get(text)?.remove();
-    const shown = toastr[level](printable(text), title, {
+    const shown = toastr[level](printableText(text), title, {
         timeOut: level === 'error' ? 12_000 : 7_000,
         ...options,
         escapeHtml: true,

@@ -6,6 +6,8 @@ import { context } from './sillytavern.js';
 import { Words } from './texts/words.js';
 
 /** @typedef {import('./texts/words.js').Params} Params */
+/** @typedef {import('./texts/words.js').Told} Told */
+/** @typedef {import('./texts/words.js').Came} Came */
 /** @typedef {'checkpoint' | 'branch'} Kind */
 /** @typedef {{code: string, params: Params, text?: string}} Fact */
 /**
@@ -18,25 +20,8 @@ import { Words } from './texts/words.js';
  * @property {string} details
  * @property {string[]} repairs
  */
-/** @typedef {{message: string, why: string, details: string, action: string, steps: string[]}} Told */
 
-// Control characters and changes of direction; breaks and tabs of a text stay.
-const NOT_PRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
-const BREAKS = /[\n\r\t]/g;
-
-/** @param {string} sign */
-const escaped = (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
-
-/**
- * @param {string} text from anywhere
- * @returns {string} the same with an escape for each character that would not just stand there
- */
-export const printable = (text) => text.replace(NOT_PRINTABLE, escaped);
-
-/** A name in a sentence is one line of it. @param {string} name */
-const oneLine = (name) => printable(name).replace(BREAKS, escaped);
-
-let words = new Words('en', {}, oneLine);
+let words = new Words('en', {});
 
 /** When the texts are here; nothing is shown before. */
 export const loaded = load();
@@ -48,7 +33,7 @@ async function load() {
         const response = await fetch(place, { cache: 'no-cache' }).catch(() => null);
         const catalogue = response?.ok ? await response.json().catch(() => null) : null;
         if (catalogue) {
-            words = new Words(language, catalogue, oneLine);
+            words = new Words(language, catalogue);
             return;
         }
     }
@@ -87,37 +72,32 @@ const plain = (text) => text.replace(/`([^`]*)`/g, '“$1”');
 
 /**
  * @param {string} fact such as `finding.CHAT_DAMAGED`
- * @param {Params | undefined} params what a service of before does not send
- * @returns {Told | null} null when there are no words for it
- */
-function told(fact, params) {
-    const part = (/** @type {string} */ name) => plain(words.part(fact, name, params ?? {}));
-    const message = params ? part('reason') || part('message') : '';
-    const [why, details, action] = [part('why'), part('details'), part('st') || part('action')];
-    return message ? { message, why, details, action, steps: part('steps').split('\n').filter(Boolean) } : null;
-}
-
-/**
- * What is told of a finding.
- * @param {Finding} finding
+ * @param {Came} came
  * @returns {Told}
  */
-export function toldOf({ code, params, message, details, action }) {
-    const inEnglish = { message: plain(message), why: '', details: plain(details), action: plain(action), steps: [] };
-    return told(`finding.${code}`, params) ?? inEnglish;
+function told(fact, came) {
+    const { message, why, details, action, steps } = words.told(fact, came, 'st');
+    const short = came.params ? words.part(fact, 'reason', came.params) : '';
+    return {
+        message: plain(short || message),
+        why: plain(why),
+        details: plain(details),
+        action: plain(action),
+        steps: steps.map(plain),
+    };
 }
+
+/** What is told of a finding. @param {Finding} finding @returns {Told} */
+export const toldOf = (finding) => told(`finding.${finding.code}`, finding);
 
 /**
  * What is told of a problem; if it is that of one finding alone, what that says.
- * @param {{code: string, params?: Params, message: string, action: string, findings: Finding[]}} problem
- * @returns {{message: string, action: string}}
+ * @param {Came & {code: string, findings: Finding[]}} problem
+ * @returns {Told}
  */
 export function toldOfProblem({ code, params, message, action, findings }) {
     const [first] = findings;
-    if (first?.code === code) {
-        return toldOf(first);
-    }
-    return told(`error.${code}`, params) ?? { message: plain(message), action: plain(action) };
+    return first?.code === code ? toldOf(first) : told(`error.${code}`, { params, message, action });
 }
 
 /** A fact that is told for itself. @param {Fact} fact @returns {string} */

@@ -2,6 +2,7 @@
  * Every sentence in the reader's language: the same catalogues and rules as in forklore.texts.
  * @module
  */
+import { printable } from './printable.js';
 import { fill, parse } from './template.js';
 
 export const LANGUAGES = ['en', 'zh'];
@@ -9,14 +10,15 @@ const LISTS = { en: [', ', '; '], zh: ['、', '；'] };
 
 /** @typedef {import('./template.js').Params} Params */
 /** @typedef {{code: string, params: Params, text?: string}} Fact with its English words, where it travels alone */
+/** @typedef {{params?: Params | null, message: string, details?: string, action: string}} Came a finding or a problem with its English words */
+/** @typedef {{message: string, why: string, details: string, action: string, steps: string[]}} Told */
 
 export class Words {
     /**
      * @param {string} language
      * @param {Record<string, string>} catalogue
-     * @param {(name: string) => string} name makes a name one line that can be shown
      */
-    constructor(language, catalogue, name) {
+    constructor(language, catalogue) {
         const [comma, semicolon] = LISTS[/** @type {'en' | 'zh'} */ (language)] ?? LISTS.en;
         const plurals = new Intl.PluralRules(language);
         const figures = new Intl.NumberFormat(language);
@@ -30,7 +32,7 @@ export class Words {
             named: (/** @type {string} */ family, /** @type {string} */ value) =>
                 this.text(this.has(`${family}.${value}`) ? `${family}.${value}` : `${family}.other`),
             number: (/** @type {number} */ value) => figures.format(value),
-            name,
+            name: printable,
         };
     }
 
@@ -52,9 +54,39 @@ export class Words {
      * @returns {string}
      */
     part(fact, part, params) {
-        const keys = params['case'] ? [`${fact}.${params['case']}.${part}`, `${fact}.${part}`] : [`${fact}.${part}`];
-        const key = keys.find((each) => this.has(each));
+        return this.first(fact, [part], params);
+    }
+
+    /**
+     * The first part that there is: of the very case, else of the fact.
+     * @param {string} fact
+     * @param {string[]} parts
+     * @param {Params} params
+     * @returns {string}
+     */
+    first(fact, parts, params) {
+        const places = params['case'] ? [`${fact}.${params['case']}`, fact] : [fact];
+        const key = places.flatMap((place) => parts.map((part) => `${place}.${part}`)).find((each) => this.has(each));
         return key ? this.text(key, params) : '';
+    }
+
+    /**
+     * All that is told about a finding or an error; as it came where there are no words for it.
+     * @param {string} fact
+     * @param {Came} came a service of before sends no params
+     * @param {string} face who tells it, and may have a way of its own to do something about it
+     * @returns {Told}
+     */
+    told(fact, { params, message, details = '', action }, face) {
+        const title = params ? this.part(fact, 'message', params) : '';
+        if (!params || !title) return { message, why: '', details, action, steps: [] };
+        return {
+            message: title,
+            why: this.part(fact, 'why', params),
+            details: this.part(fact, 'details', params),
+            action: this.first(fact, [face, 'action'], params),
+            steps: this.part(fact, 'steps', params).split('\n').filter(Boolean),
+        };
     }
 
     /** @param {Fact} fact that stands in another one @returns {string} as it came where there are no words for it */

@@ -86,7 +86,7 @@ async def words(name: FromPath[str]) -> Response[Any]:
     return Response(_catalogue(_CATALOGUES[name]), media_type=MediaType.JSON, headers=fresh)
 
 
-_SCRIPTS = ("template.js", "words.js")
+_SCRIPTS = ("printable.js", "template.js", "words.js")
 _CATALOGUES = {f"{language}.json": language for language in texts.LANGUAGES}
 
 

@@ -17,7 +17,6 @@ from forklore.texts.template import BadTemplate, Gap, Template, parse
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
-PRINTABLE = Path(texts.__file__).parents[1] / "web" / "page" / "js" / "printable.js"
 NAME = "Mira\nForged\x1b\u202e 塔 {at} #"
 NAMES = [NAME, "Ilse", "白夜"]
 
@@ -48,10 +47,9 @@ PROGRAM = """
 import { readFileSync } from "node:fs";
 import { parse } from "./template.js";
 import { Words } from "./words.js";
-import { printable } from "./printable.js";
 const { catalogues, asked, bad } = JSON.parse(readFileSync(0, "utf8"));
 const words = {};
-for (const [tag, texts] of Object.entries(catalogues)) words[tag] = new Words(tag, texts, printable);
+for (const [tag, texts] of Object.entries(catalogues)) words[tag] = new Words(tag, texts);
 const refused = (text) => { try { parse(text); return false; } catch { return true; } };
 console.log(JSON.stringify({
     told: asked.map(([tag, method, ...rest]) => words[tag][method](...rest)),
@@ -62,7 +60,7 @@ console.log(JSON.stringify({
 
 def in_javascript(folder: Path, catalogues: Mapping[str, Any], asked: list[Any], bad: list[str]) -> dict[str, Any]:
     """Return what the scripts make of it."""
-    for script in (texts.FOLDER / "template.js", texts.FOLDER / "words.js", PRINTABLE):
+    for script in texts.FOLDER.glob("*.js"):
         shutil.copy(script, folder)
     (folder / "package.json").write_text('{"type": "module"}', "utf-8")
     (folder / "program.js").write_text(PROGRAM, "utf-8")
@@ -139,6 +137,39 @@ def test_parts_and_nested_facts_are_chosen_alike(tmp_path: Path, monkeypatch: py
     answer = in_javascript(tmp_path, dict.fromkeys(texts.LANGUAGES, catalogue), asked, [])
 
     assert answer["told"] == [texts.part_of(fact, part, params, tag) for tag, _, fact, part, params in asked]
+
+
+def test_what_to_do_is_that_of_the_case_before_that_of_the_face(tmp_path: Path) -> None:
+    catalogue = {
+        "finding.X.message": "Plain",
+        "finding.X.why": "Because",
+        "finding.X.steps": "One\nTwo",
+        "finding.X.action": "Do it",
+        "finding.X.page": "Press it",
+        "finding.X.odd.action": "Do it oddly",
+        "finding.X.far.action": "Do it there",
+        "finding.X.far.page": "Press it there",
+    }
+    came: dict[str, Any] = {"message": "It came.", "details": "So.", "action": "Wait."}
+    asked = [
+        ("en", "told", "finding.X", {**came, "params": {"case": case}}, face)
+        for case in (None, "odd", "far")
+        for face in ("page", "st")
+    ]
+    newer = [("en", "told", "finding.Y", {**came, "params": {}}, "page"), ("en", "told", "finding.X", came, "page")]
+
+    told = in_javascript(tmp_path, {"en": catalogue}, [*asked, *newer], [])["told"]
+
+    actions = ["Press it", "Do it", "Do it oddly", "Do it oddly", "Press it there", "Do it there"]
+    assert [each["action"] for each in told[:6]] == actions
+    assert told[0] == {
+        "message": "Plain",
+        "why": "Because",
+        "details": "",
+        "action": "Press it",
+        "steps": ["One", "Two"],
+    }
+    assert told[6:] == [{**came, "why": "", "steps": []}] * 2
 
 
 def test_a_fact_without_words_is_told_as_it_came_and_numbers_as_people_write_them(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
  * Making elements. Whatever comes from a story is set as text, never as markup, and does nothing but stand there.
  * @module
  */
-import { printable, printableText } from "./printable.js";
+import { printable, printableText } from "/texts/printable.js";
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 /**

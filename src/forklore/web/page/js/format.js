@@ -2,7 +2,7 @@
  * Names, times and sizes as people read them.
  * @module
  */
-import { printable } from "./printable.js";
+import { printable } from "/texts/printable.js";
 import { language, t } from "./strings.js";
 
 const STAMP = /(\d{4})-(\d{1,2})-(\d{1,2})\s?@\s?(\d{1,2})h\s?(\d{1,2})m\s?(\d{1,2})s(?:\s?\d+ms)?/;

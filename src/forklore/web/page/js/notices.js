@@ -4,7 +4,7 @@
  */
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { actionFor, factWords, partOf, t } from "./strings.js";
+import { factWords, hasWords, t, toldOf } from "./strings.js";
 
 /** @typedef {import("./api.js").Problem} Problem */
 /** @typedef {import("./strings.js").Fact} Fact */
@@ -148,10 +148,11 @@ export function refused(problem) {
 export function problemWords({ offline, code, params, detail, action }) {
   if (offline) return { title: t("problem.OFFLINE"), choices: [], action: t("problem.OFFLINE.action") };
   // What only one finding blocks is refused in the name of that finding.
-  const fact = [`error.${code}`, `finding.${code}`].find((each) => params && partOf(each, "message", params));
+  const fact = [`error.${code}`, `finding.${code}`].find((each) => params && hasWords(each, params));
   if (!fact || !params) return { title: detail || t("problem.unknown"), choices: [], action };
+  const told = toldOf(fact, { params, message: detail, action });
   const { choices = [], more_choices: more = 0 } = params;
-  return { title: partOf(fact, "message", params), choices: [...choices, ...(more ? [t("more", { count: more })] : [])], action: actionFor(fact, params) };
+  return { title: told.message, choices: [...choices, ...(more ? [t("more", { count: more })] : [])], action: told.action };
 }
 
 /**

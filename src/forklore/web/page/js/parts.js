@@ -5,7 +5,7 @@
 import { fill, h, name, spoken } from "./dom.js";
 import { chatTitle, parts } from "./format.js";
 import { icon } from "./icons.js";
-import { printable } from "./printable.js";
+import { printable } from "/texts/printable.js";
 import { link } from "./router.js";
 import { known, t } from "./strings.js";
 

@@ -8,31 +8,12 @@ import { icon } from "./icons.js";
 import { problemWords } from "./notices.js";
 import { button, more, queueWords } from "./parts.js";
 import { link } from "./router.js";
-import { actionFor, partOf, t } from "./strings.js";
+import { t, toldOf } from "./strings.js";
 
 /** @typedef {import("./api.js").Problem} Problem */
 /** @typedef {import("./types.js").Finding} Finding */
 /** @typedef {import("./types.js").Params} Params */
 /** @typedef {import("./dom.js").Child} Child */
-
-/**
- * What is told about a finding: in the language of the page, or as the service says it where there are no words for it.
- * @param {Finding} finding
- * @returns {{message: string, why: string, details: string, action: string, steps: string[]}}
- */
-function findingWords({ code, params: data, message, details, action }) {
-  const fact = `finding.${code}`;
-  const params = data ? withTypes(data) : {};
-  const title = data ? partOf(fact, "message", params) : "";
-  if (!title) return { message, why: "", details, action, steps: [] };
-  return {
-    message: title,
-    why: partOf(fact, "why", params),
-    details: partOf(fact, "details", params),
-    action: actionFor(fact, params),
-    steps: partOf(fact, "steps", params).split("\n").filter(Boolean),
-  };
-}
 
 /**
  * @param {Params} params
@@ -49,7 +30,7 @@ function withTypes(params) {
  * @returns {(HTMLElement | null)[]}
  */
 function paragraphs(finding) {
-  const { message, why, details, action, steps } = findingWords(finding);
+  const { message, why, details, action, steps } = toldOf(`finding.${finding.code}`, { ...finding, params: finding.params && withTypes(finding.params) });
   return [
     h("p", { class: "finding-title" }, message, " ", h("code", { class: "code" }, finding.code)),
     why ? h("p", { class: "finding-why", dir: "auto" }, why) : null,

@@ -3,15 +3,16 @@
  * @module
  */
 import { LANGUAGES, Words } from "/texts/words.js";
-import { printable } from "./printable.js";
 
 /** @typedef {import("/texts/words.js").Fact} Fact */
 /** @typedef {import("/texts/words.js").Params} Params */
+/** @typedef {import("/texts/words.js").Came} Came */
+/** @typedef {import("/texts/words.js").Told} Told */
 
 export { LANGUAGES };
 const STORED = "forklore.language";
 
-let words = new Words("en", {}, printable);
+let words = new Words("en", {});
 
 /** @returns {string} the language that is shown */
 export function language() {
@@ -41,7 +42,7 @@ function wanted() {
  */
 export async function loadStrings() {
   const tag = wanted();
-  words = new Words(tag, await (await fetch(`/texts/${tag}.json`)).json(), printable);
+  words = new Words(tag, await (await fetch(`/texts/${tag}.json`)).json());
   document.documentElement.lang = tag === "zh" ? "zh-CN" : tag;
 }
 
@@ -72,26 +73,22 @@ export function t(key, params = {}) {
 }
 
 /**
- * One part of what is told about a finding or an error.
  * @param {string} fact such as "finding.CHAT_DAMAGED"
- * @param {string} part
  * @param {Params} params
- * @returns {string} empty when there is none
+ * @returns {boolean} whether something can be told about it
  */
-export function partOf(fact, part, params) {
-  return words.part(fact, part, params);
+export function hasWords(fact, params) {
+  return words.part(fact, "message", params) !== "";
 }
 
 /**
- * What to do about a finding or an error: on this page, where that is not what one does elsewhere.
+ * All that is told about a finding or an error on this page.
  * @param {string} fact
- * @param {Params} params
- * @returns {string}
+ * @param {Came} came
+ * @returns {Told} as it came where there are no words for it
  */
-export function actionFor(fact, params) {
-  const places = params["case"] ? [`${fact}.${params["case"]}`, fact] : [fact];
-  const key = places.flatMap((each) => [`${each}.page`, `${each}.action`]).find(known);
-  return key ? t(key, params) : "";
+export function toldOf(fact, came) {
+  return words.told(fact, came, "page");
 }
 
 /** @param {Fact} fact a reason, or what was found or done @returns {string} */
