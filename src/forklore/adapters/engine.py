@@ -89,7 +89,11 @@ def cut_metadata(fork: Fork, adapters: Iterable[Adapter]) -> Cut:
             puts.extend(_missing(row, fork))
     if fork.point.is_head:
         carried, left_out = set(), set()
-    return Cut(edits=tuple(_in_order(puts, gone)), carried=tuple(sorted(carried - looked_after)), left_out=tuple(sorted(left_out)))
+    return Cut(
+        edits=tuple(_in_order(puts, gone)),
+        carried=tuple(sorted(carried - looked_after)),
+        left_out=tuple(sorted(left_out)),
+    )
 
 
 def _ruled(row: Row, value: Any, fork: Fork) -> Any:

@@ -191,7 +191,7 @@ def _begin_ahead(
         return
     if unread.lorebook is not None and unread.book_file is not None:
         book = unread_lorebook(unread.lorebook.name, unread.book_file.size)
-        unread = replace(unread, lorebook=replace(unread.lorebook, content=book))
+        unread = replace(unread, lorebook=unread.lorebook._replace(content=book))
     draft, report = draft_and_check(request, context, unread, point)
     if draft is not None and report.valid:
         plan = plan_of(draft, report, request, timeline=unread, context=context)

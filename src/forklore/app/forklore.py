@@ -353,7 +353,7 @@ class Forklore:
         settings = read_settings(self._workspace.places)
         chosen = settings.policy
         if self._is_policy_given:
-            chosen = replace(chosen, strict=self._context.policy.strict)
+            chosen = chosen._replace(strict=self._context.policy.strict)
         self._context = replace(self._context, settings=settings, policy=chosen)
 
     # --- the log --------------------------------------------------------------------------------------------------

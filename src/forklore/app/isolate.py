@@ -236,11 +236,11 @@ class Gathered:
             if key not in self._books:
                 self._books.clear()  # one at a time: a book may be large
                 self._books[key] = read_book(book, file)
-            book = replace(self._books[key], name=book.name)
+            book = self._books[key]._replace(name=book.name)
         where = (book.name, opened.address.folder)
         if where not in self._active:
             self._active[where] = self._context.workspace.also_active(book.name, opened.address)
-        return replace(timeline, lorebook=replace(book, active=self._active[where]))
+        return replace(timeline, lorebook=book._replace(active=self._active[where]))
 
     def accounts(self, asked: _Isolation, members: tuple[Timeline, ...]) -> Accounts:
         """Return what everybody knows of the timeline's lorebook."""
@@ -395,9 +395,9 @@ def _draft(asked: _Isolation, point: ForkPoint, *, adopts: bool) -> tuple[Draft 
         if kin is None:
             return None, None
         if original is None:
-            point = replace(point, parent_timeline=_timeline_above(kin))
+            point = point._replace(parent_timeline=_timeline_above(kin))
         else:
-            point = replace(point, is_head=_is_book_its_own(asked, kin))
+            point = point._replace(is_head=_is_book_its_own(asked, kin))
             # It was copied with all there was, so what nobody else can be shown to have written may be its own.
             kin = replace(kin, gone_on=True)
         return draft_isolation(timeline, point, kin, adopts=adopts), None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from forklore.attribution.splitting import BASE, OWN, Kin, Share, Split, split_book
@@ -61,12 +61,12 @@ def channels_of_isolation(kin: Kin, *, adopts: bool) -> tuple[Channel, ...]:
         "running_recap": lambda parent, point, _: cut_versions(parent, point, lambda v: _accounts_for(kin, v)),
         "checkpoint_map": lambda parent, point, earlier: _cut_map(parent, point, earlier, kin=kin),
     }
-    return tuple(replace(channel, cut=rules.get(channel.name, channel.cut)) for channel in CHANNELS)
+    return tuple(channel._replace(cut=rules.get(channel.name, channel.cut)) for channel in CHANNELS)
 
 
 def point_of_parting(point: ForkPoint, kin: Kin) -> ForkPoint:
     """Return the point at which the timeline was forked, not the one at which it is isolated."""
-    return replace(point, at=kin.at, derived_upto=kin.at)
+    return point._replace(at=kin.at, derived_upto=kin.at)
 
 
 # --- the lorebook -------------------------------------------------------------------------------------------------
@@ -193,9 +193,9 @@ def _cut_identity(cut: Cut, kin: Kin) -> Cut:
     above = mark_of(kin.parent.text.metadata.get("integrity")) if kin.parent else None
     value = {**cut.value, "parent_mark": above, "former_mark": cut.value["parent_mark"]}
     if value["parent"]:
-        return replace(cut, value=value)
+        return cut._replace(value=value)
     edits = tuple(edit for edit in cut.edits if edit.path != ("main_chat",))
-    return replace(cut, value={**value, "parent": None}, edits=edits)
+    return cut._replace(value={**value, "parent": None}, edits=edits)
 
 
 def _accounts_for(kin: Kin, version: object) -> bool:
@@ -215,4 +215,4 @@ def _cut_map(parent: TimelineState, point: ForkPoint, earlier: Earlier, *, kin: 
     if not kin.children & set(mapped):
         return cut
     foreign = [name for name in mapped if name not in kin.children]
-    return replace(cut, edits=tuple(Drop((*MAP_PATH, name)) for name in foreign))
+    return cut._replace(edits=tuple(Drop((*MAP_PATH, name)) for name in foreign))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forklore.gathered.timeline import TimelineState
 from forklore.model.cut import Cut, ForkPoint
@@ -12,8 +12,7 @@ Earlier = Mapping[str, Cut]
 """The cuts of the channels that stand before this one in the table."""
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(NamedTuple):
     """One kind of state a timeline carries, with its own rule for being cut at a message."""
 
     name: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from forklore.formats.json_edit import apply_edits
 from forklore.formats.json_text import NotJson, encode, parse_object
@@ -21,8 +20,7 @@ class QueueUnreadable(Cause):
     """The queue entry is garbled, or there are two."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedOperation:
+class QueuedOperation(NamedTuple):
     """One operation of the queue."""
 
     operation_id: str

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from operator import eq
-from typing import Any
+from typing import Any, NamedTuple
 
 from forklore.channels.cut import Channel, Earlier
 from forklore.formats.json_text import encode
@@ -23,8 +22,7 @@ _LONGEST_UID = 400  # digits: more than any number that JavaScript can hold
 _NONE = "—"
 
 
-@dataclass(frozen=True, slots=True)
-class RegistryLine:
+class RegistryLine(NamedTuple):
     """One entity that a registry lists."""
 
     type: str

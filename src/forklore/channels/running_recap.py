@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from forklore.channels.cut import Channel, Earlier
 from forklore.formats.json_text import encode
@@ -16,8 +15,7 @@ KEY = "auto_recap_running_scene_recaps"
 _KNOWN = {"chat_id", "current_version", "versions"}
 
 
-@dataclass(frozen=True, slots=True)
-class RunningRecap:
+class RunningRecap(NamedTuple):
     """The running recap of a timeline; version numbers are names, not places in the list."""
 
     versions: tuple[Mapping[str, Any], ...] = ()

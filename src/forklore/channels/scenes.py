@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from forklore.channels.cut import Channel, Earlier
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
@@ -35,8 +34,7 @@ def recap_data(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(NamedTuple):
     """The end of a scene: what one message says about the scene it closes."""
 
     message: int

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
 
 from forklore.channels.lorebook import BookCut
 from forklore.channels.queue import QueuedOperation, QueueUnreadable, read_queue
@@ -246,8 +248,7 @@ class Effect(Enum):
     IGNORE = "ignore"
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(NamedTuple):
     """One row of the table: what is asked for, and what follows when it does not hold."""
 
     code: str
@@ -291,12 +292,11 @@ REQUIREMENTS: tuple[Requirement, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """Which requirements block: the standard or the strict column, with rows overridden by a setting."""
 
     strict: bool = False
-    overrides: Mapping[str, Effect] = field(default_factory=dict)
+    overrides: Mapping[str, Effect] = MappingProxyType({})
 
     def effect(self, requirement: Requirement) -> Effect:
         """Return what follows when *requirement* does not hold; what protects data is never overridden."""
@@ -309,7 +309,7 @@ class Policy:
 
     def without(self, code: str) -> Policy:
         """Return the same policy, but for one requirement that is not looked at."""
-        return replace(self, overrides={**self.overrides, code: Effect.IGNORE})
+        return self._replace(overrides={**self.overrides, code: Effect.IGNORE})
 
 
 def check(attempt: ForkAttempt, policy: Policy) -> Report:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from forklore.checks.requirements import REQUIREMENTS, Effect, Policy
 from forklore.errors import ForkloreError, FormatNewer, Kind
@@ -24,17 +24,16 @@ class SettingsInvalid(ForkloreError):
     kind = Kind.INVALID
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What the user decided for a workspace."""
 
-    policy: Policy = field(default_factory=Policy)
-    names: NameTemplates = field(default_factory=NameTemplates)
+    policy: Policy = Policy()
+    names: NameTemplates = NameTemplates()
     shared_books: frozenset[str] = frozenset()
     """Lorebooks that several timelines are meant to share."""
     fault: FormatNewer | None = None
     """Why the user's settings are not known; then everything is as usual, but nothing is decided by it."""
-    ignored: Mapping[str, Effect] = field(default_factory=dict)
+    ignored: Mapping[str, Effect] = MappingProxyType({})
     """What the file says of requirements that always block: it does not count."""
 
     def needs_known(self) -> None:

@@ -127,7 +127,7 @@ def with_more(timeline: OpenTimeline, workspace: Workspace) -> OpenTimeline:
     more: list[BookState] = []
     for name, role in _named_besides(timeline):
         if book_key(name, folds=False) != own and not workspace.is_meant_to_be_shared(name):
-            book = replace(_open_book(workspace, name, timeline.files), role=role)
+            book = _open_book(workspace, name, timeline.files)._replace(role=role)
             more.append(read_book(book, timeline.files.get(book.path)))
     return _as_read(replace(timeline, more=tuple(more)))
 
@@ -147,7 +147,7 @@ def with_surroundings(timeline: OpenTimeline, workspace: Workspace) -> OpenTimel
     """Return a timeline with what a fork of it needs to know: the chats beside it, and where its book is active."""
     book = timeline.lorebook
     if book is not None:
-        book = replace(book, active=workspace.also_active(book.name, timeline.address))
+        book = book._replace(active=workspace.also_active(book.name, timeline.address))
     return replace(timeline, lorebook=book, beside=workspace.names_beside(timeline.address))
 
 
@@ -222,11 +222,11 @@ def read_book(book: BookState, file: OpenFile | None, signs: tuple[bytes, ...] =
     if file is None:
         return book
     try:
-        return replace(book, content=book_in(file, book.name, signs))
+        return book._replace(content=book_in(file, book.name, signs))
     except LorebookUnreadable as error:
-        return replace(book, fault=UNREADABLE, reason=error.fact)
+        return book._replace(fault=UNREADABLE, reason=error.fact)
     except OSError as error:
-        return replace(book, fault=UNREADABLE, reason=fact("not_readable", reason=error.strerror or str(error)))
+        return book._replace(fault=UNREADABLE, reason=fact("not_readable", reason=error.strerror or str(error)))
 
 
 def book_in(file: OpenFile, name: str, signs: tuple[bytes, ...] = ()) -> Lorebook:
@@ -250,11 +250,11 @@ def _open_book(workspace: Workspace, name: str, files: dict[str, OpenFile]) -> B
     try:
         files[book.path] = OpenFile(workspace.file(book.path))
     except FileNotFoundError:
-        return replace(book, fault=MISSING)
+        return book._replace(fault=MISSING)
     except (LinkOutside, PathOutside) as error:
-        return replace(book, fault=OUTSIDE, reason=error.fact)
+        return book._replace(fault=OUTSIDE, reason=error.fact)
     except OSError as error:
         if is_in_use(error):
             raise unusable(error) from error
-        return replace(book, fault=UNREADABLE, reason=fact("not_readable", reason=error.strerror or str(error)))
+        return book._replace(fault=UNREADABLE, reason=fact("not_readable", reason=error.strerror or str(error)))
     return book

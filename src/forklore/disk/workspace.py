@@ -6,11 +6,12 @@ import io
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from stat import S_ISREG
+from types import MappingProxyType
+from typing import NamedTuple
 
 from forklore.adapters import ADAPTERS
 from forklore.adapters.row import places, texts_in
@@ -109,15 +110,14 @@ def _folders(folder: Path | str) -> Iterator[os.DirEntry[str]]:
         return
 
 
-@dataclass(frozen=True, slots=True)
-class ChatFolder:
+class ChatFolder(NamedTuple):
     """A folder with chats in it: those of one character, or those of all groups."""
 
     path: str
     files: list[os.DirEntry[str]]
     name: str
     """The folder part of the chats' addresses."""
-    others: Mapping[str, str] = field(default_factory=dict)
+    others: Mapping[str, str] = MappingProxyType({})
     """Where it is another one: by the chat's name."""
 
     def of(self, chat: str) -> str:

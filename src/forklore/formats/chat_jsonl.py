@@ -6,11 +6,12 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
 from itertools import accumulate, chain
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from forklore.formats.json_text import NotJson, parse_object
 from forklore.model.fact import Cause
@@ -36,8 +37,7 @@ class ChatDamaged(Cause):
     """The chat cannot be read, or a line of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineIndex:
+class LineIndex(NamedTuple):
     """Where each line of a chat begins and ends; blank lines do not count, as in SillyTavern."""
 
     starts: array[int]
@@ -45,7 +45,7 @@ class LineIndex:
     size: int
     odd_lines: tuple[int, ...] = ()
     """Lines (counted from 0, the header's) that do not even begin like an object."""
-    places: Mapping[bytes, Sequence[int]] = field(default_factory=dict)
+    places: Mapping[bytes, Sequence[int]] = MappingProxyType({})
     """Where those texts stand that were looked for on the way."""
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import lru_cache
 from json.decoder import scanstring  # type: ignore[attr-defined]  # C scanner of the standard library, not in its stubs
 from typing import Any, NamedTuple
@@ -392,7 +391,7 @@ def _take(root: _Container, edit: Take) -> list[Edit]:
     back: list[Edit] = []
     for taken, number in enumerate(equal, 1):
         text = array.members[number].text()
-        slot = replace(array.remove(number, len(edit.path) + 1), copies=len(equal) - taken)
+        slot = array.remove(number, len(edit.path) + 1)._replace(copies=len(equal) - taken)
         back.insert(0, Append(edit.path, text, slot))
     if equal and edit.prune and not array.members:
         slot_of_array = _remove_at(root, edit.path)

@@ -2,13 +2,11 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsBooks:
+class SettingsBooks(NamedTuple):
     """The lorebooks in use through the settings; `character_books` is keyed by the avatar file's stem."""
 
     global_books: frozenset[str]

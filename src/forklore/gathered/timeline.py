@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from forklore.formats.chat_jsonl import Chat
 from forklore.formats.json_edit import item_texts
@@ -22,8 +22,7 @@ MISSING, OUTSIDE, UNREADABLE = "missing", "outside", "unreadable"
 """Why there is no content of a lorebook: no such file, a link that leads out of the workspace, no lorebook in it."""
 
 
-@dataclass(frozen=True)
-class BookState:
+class BookState(NamedTuple):
     """A lorebook that a chat names: what is in it, or why that is not known."""
 
     name: str

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _GROUP_PREFIX = "group:"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ChatAddress:
+class ChatAddress(NamedTuple):
     """One chat of a workspace: the folder (avatar file stem) or ``group:<id>``, and the name without ``.jsonl``."""
 
     folder: str

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from forklore.model.finding import Finding
 from forklore.model.plan import Edit
 
 
-@dataclass(frozen=True, slots=True)
-class ForkPoint:
+class ForkPoint(NamedTuple):
     """Where a fork is cut off its parent, and what the new timeline is called."""
 
     kind: str
@@ -29,12 +28,11 @@ class ForkPoint:
     made_at: int
     """Milliseconds since 1970."""
     program_version: str
-    clones: Mapping[str, str] = field(default_factory=dict)
+    clones: Mapping[str, str] = MappingProxyType({})
     """The names of the other lorebooks of the parent, and of their clones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """One channel, made to fit the fork."""
 
     value: Any = None
@@ -49,5 +47,5 @@ class Cut:
     A list that is merely cut at a message, as the running recap's, is not left out.
     """
     findings: tuple[Finding, ...] = ()
-    record: Mapping[str, Any] = field(default_factory=dict)
+    record: Mapping[str, Any] = MappingProxyType({})
     """What the fork's state record says about this channel."""

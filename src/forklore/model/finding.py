@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from forklore import texts
 from forklore.model.fact import Params
@@ -64,8 +64,7 @@ class Finding:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """A finding and where it is: a chat, or a path in the workspace."""
 
     finding: Finding
@@ -85,8 +84,7 @@ class Located:
         return {**self.finding.to_json(), **place}
 
 
-@dataclass(frozen=True, slots=True)
-class ReportState:
+class ReportState(NamedTuple):
     """What each requirement saw, in the words of the validation result."""
 
     queue_empty: bool = True
@@ -106,15 +104,14 @@ class ReportState:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """Every requirement held against one chat at one message."""
 
     chat: str
     at: int | None
     errors: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
-    state: ReportState = field(default_factory=ReportState)
+    state: ReportState = ReportState()
     notes: tuple[Finding, ...] = ()
     """What is neither wrong nor worth a warning."""
 

@@ -3,9 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
+from typing import NamedTuple
 
 from forklore.model.fact import Fact, fact
 
@@ -37,8 +37,7 @@ _FIELD = re.compile(r"\{[^{}]*\}")
 _TEMPLATE_HOLE = re.compile(r"\{parent\}|\{n\}")
 
 
-@dataclass(frozen=True, slots=True)
-class NameTemplates:
+class NameTemplates(NamedTuple):
     """How a fork without a typed name is called; `{parent}` and `{n}` are filled in."""
 
     checkpoint: str = "{parent} - Checkpoint #{n}"

@@ -6,8 +6,9 @@ is a reference to a byte range of an existing file, so a plan stays small and wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 HEADER = -1
 """The line of a chat file that holds its metadata; messages are numbered from 0."""
@@ -15,8 +16,7 @@ HEADER = -1
 JsonPath = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(NamedTuple):
     """What tells that a file is still the very file that was read."""
 
     size: int
@@ -36,8 +36,7 @@ class Fingerprint:
 # --- edits of JSON text -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """Where something stood before it was removed, so that it comes back to the very place, laid out as it was."""
 
     level: int
@@ -64,8 +63,7 @@ class Slot:
         return cls(level, before, after, name, tuple(later), copies)
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(NamedTuple):
     """Give the member at *path* the JSON *text*, making missing parent objects.
 
     With *only_if* (JSON text) the edit is made only while the member has that value. With *slot* a member that is made
@@ -78,8 +76,7 @@ class Put:
     slot: Slot | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(NamedTuple):
     """Remove the member at *path* while its value is *only_if* (None: whatever it is).
 
     Then remove up to *prune* parent objects that became empty: those that a ``Put`` had made.
@@ -90,8 +87,7 @@ class Drop:
     prune: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(NamedTuple):
     """Append the JSON *text* to the array at *path*, unless it is in there; make a missing array.
 
     With *slot* it comes back to where it was instead.
@@ -102,8 +98,7 @@ class Append:
     slot: Slot | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Take:
+class Take(NamedTuple):
     """Take every item equal to *text* out of the array at *path*; then *prune* as ``Drop`` does."""
 
     path: JsonPath
@@ -115,8 +110,7 @@ Edit = Put | Drop | Append | Take
 _EDITS: dict[str, type[Put | Drop | Append | Take]] = {"put": Put, "drop": Drop, "append": Append, "take": Take}
 
 
-@dataclass(frozen=True, slots=True)
-class LineEdit:
+class LineEdit(NamedTuple):
     """An edit of one line of a chat (``HEADER`` or a message number), or of a whole JSON file (None)."""
 
     line: int | None
@@ -147,15 +141,13 @@ class LineEdit:
 # --- bodies of new files ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Bytes:
+class Bytes(NamedTuple):
     """Bytes written as they are."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """The bytes *start* to *end* of an existing file, copied as they are."""
 
     path: str
@@ -163,8 +155,7 @@ class Range:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class DigestOf:
+class DigestOf(NamedTuple):
     """The SHA-256 (64 hexadecimal digits) of some pieces, worked out while the disk is busy."""
 
     pieces: tuple[Bytes | Range, ...]
@@ -176,16 +167,14 @@ Piece = Bytes | Range | DigestOf
 # --- changes ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class CreateFile:
+class CreateFile(NamedTuple):
     """Make a file that must not exist yet. *path* is relative to the workspace."""
 
     path: str
     pieces: tuple[Piece, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EditFile:
+class EditFile(NamedTuple):
     """Edit a file as it is when the change is made; *role* names the edit to a person."""
 
     path: str
@@ -193,16 +182,14 @@ class EditFile:
     role: str = "edit"
 
 
-@dataclass(frozen=True, slots=True)
-class TrashFile:
+class TrashFile(NamedTuple):
     """Move a file whose content is known into the trash."""
 
     path: str
     content: tuple[tuple[int, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreFile:
+class RestoreFile(NamedTuple):
     """Move a file out of the trash to a path that must not exist."""
 
     path: str
@@ -214,8 +201,7 @@ Change = CreateFile | EditFile | TrashFile | RestoreFile
 _ACTIONS = {CreateFile: "create", EditFile: "edit", TrashFile: "trash", RestoreFile: "restore"}
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """Changes in the order they are made.
 
     Up to and including the change at *commit* everything is taken back when something fails; after it nothing is
@@ -228,7 +214,7 @@ class Plan:
     commit: int
     unchanged: tuple[tuple[str, Fingerprint], ...] = ()
     undoes: str | None = None
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = MappingProxyType({})
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as ``--dry-run`` shows it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from forklore.model import names
@@ -93,8 +92,7 @@ class Timeline(NamedTuple):
         return self._asdict()
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
+class Story(NamedTuple):
     """All timelines grown from one main chat; each one stands after its parent."""
 
     main: str

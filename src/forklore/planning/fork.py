@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from forklore.attribution.witnesses import entries_of_unknown_time
 from forklore.channels import cut_channels
@@ -41,8 +40,7 @@ from forklore.planning.swipe import choose_swipe, shown_again
 RECORD_VERSION = 2
 
 
-@dataclass(frozen=True, slots=True)
-class ForkFiles:
+class ForkFiles(NamedTuple):
     """The names of a fork, and its files by their path in the workspace."""
 
     address: str
@@ -60,15 +58,14 @@ class ForkFiles:
     """The parent is open in SillyTavern's page, which writes link, map and group entry itself."""
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(NamedTuple):
     """A fork that has been cut but not yet checked."""
 
     parent: TimelineState
     point: ForkPoint
     changed: Mapping[int, bytes]
     """The few messages that are not those of the parent, by their numbers."""
-    cuts: Mapping[str, Cut] = field(default_factory=dict)
+    cuts: Mapping[str, Cut]
 
     @property
     def carried(self) -> list[str]:
@@ -308,7 +305,7 @@ def _header(draft: Draft, record: dict[str, Any], digests: dict[str, Any]) -> by
 
 def inside_metadata(edit: Edit) -> Edit:
     """Return an edit of the metadata as one of the header line."""
-    return replace(edit, path=("chat_metadata", *edit.path))
+    return edit._replace(path=("chat_metadata", *edit.path))
 
 
 # --- the record ---------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from forklore.errors import ForkloreError, Kind
@@ -185,7 +184,7 @@ def _given_back(history: Mapping[str, Sequence[LineEdit]], lines: set[int | None
     """Yield edits that put back what stood in the place of ``extra`` before the first link, once no link is left."""
     for inverse in (inverse for edits in history.values() for inverse in edits if inverse.line in lines):
         if isinstance(inverse.edit, Put) and inverse.edit.path == _LINK[:1]:
-            yield LineEdit(inverse.line, replace(inverse.edit, only_if="{}"))
+            yield LineEdit(inverse.line, inverse.edit._replace(only_if="{}"))
 
 
 _Place = tuple[int | None, JsonPath]
@@ -212,7 +211,7 @@ def _pruning(edit: Edit, line: int | None, made: set[_Place]) -> Edit:
     holder, prune = _holder(edit), 0
     while prune < len(holder) and (line, holder[: len(holder) - prune]) in made:
         prune += 1
-    return replace(edit, prune=prune)
+    return edit._replace(prune=prune)
 
 
 def _earlier_link(
@@ -229,7 +228,7 @@ def _earlier_link(
         if not isinstance(back, Put | Drop) or still_there(name):
             break  # another program's link, or that of a checkpoint that is still there
         gone.add(name)
-        edit = replace(back, only_if=link) if back.path == _LINK else Drop(_LINK, only_if=link)
+        edit = back._replace(only_if=link) if back.path == _LINK else Drop(_LINK, only_if=link)
     return edit
 
 

@@ -1,6 +1,5 @@
 """What is found across timelines: every finding told in full, and what is none."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -177,6 +176,6 @@ def test_a_lorebook_or_a_place_that_cannot_be_read_is_an_error() -> None:
 def test_a_finding_is_where_its_chat_or_its_path_is() -> None:
     at_path = doctor.unreadable_place("chats/Mira", REASON)
 
-    assert (at_path.where, replace(at_path, chat="Mira/Tale").where) == ("chats/Mira", "Mira/Tale")
+    assert (at_path.where, at_path._replace(chat="Mira/Tale").where) == ("chats/Mira", "Mira/Tale")
     assert at_path.to_json()["path"] == "chats/Mira"
-    assert replace(at_path, chat="Mira/Tale").to_json()["chat"] == "Mira/Tale"
+    assert at_path._replace(chat="Mira/Tale").to_json()["chat"] == "Mira/Tale"

@@ -50,7 +50,7 @@ def ready(*operations: Json, extra: Json | None = None, **metadata: Any) -> Time
 def active(origin: TimelineState, *where: Fact) -> TimelineState:
     """Return a timeline whose lorebook is active in other places too."""
     assert origin.lorebook
-    return replace(origin, lorebook=replace(origin.lorebook, active=where))
+    return replace(origin, lorebook=origin.lorebook._replace(active=where))
 
 
 def codes(findings: tuple[Finding, ...]) -> list[str]:

@@ -1,6 +1,5 @@
 import hashlib
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -57,7 +56,7 @@ class Planned:
         self.origin = origin
         where = point(origin, at, kind=kind, other_swipe=swipe is not None)
         if origin.book is None:
-            files = replace(files, clones={}, clone_name=None)
+            files = files._replace(clones={}, clone_name=None)
         draft = draft_fork(origin, where, swipe=swipe, show_last_scene=show_last_scene)
         asked = ForkAttempt(origin, kind, where.at, draft.cuts)
         self.plan: Plan = plan_fork(draft, check(asked, Policy()), files)
@@ -121,7 +120,7 @@ class TestOrder:
 
     @pytest.mark.req(87)
     def test_a_group_lists_the_chat_right_after_it_exists(self) -> None:
-        planned = Planned(tale(), files=replace(FILES, group="groups/17.json"))
+        planned = Planned(tale(), files=FILES._replace(group="groups/17.json"))
 
         assert [change.path for change in planned.plan.changes] == [
             "worlds/Lore__CP_Fork.json",

@@ -111,11 +111,11 @@ def _with_outline(timeline: OpenTimeline) -> OpenTimeline:
     try:
         content = _BOOKS.of(file, lambda: _without_text(book_in(file, book.name)))
     except LorebookUnreadable as error:
-        return replace(timeline, lorebook=replace(book, fault=UNREADABLE, reason=error.fact))
+        return replace(timeline, lorebook=book._replace(fault=UNREADABLE, reason=error.fact))
     except OSError as error:
         reason = fact("not_readable", reason=error.strerror or str(error))
-        return replace(timeline, lorebook=replace(book, fault=UNREADABLE, reason=reason))
-    return replace(timeline, lorebook=replace(book, content=content))
+        return replace(timeline, lorebook=book._replace(fault=UNREADABLE, reason=reason))
+    return replace(timeline, lorebook=book._replace(content=content))
 
 
 def _without_text(book: Lorebook) -> Lorebook:

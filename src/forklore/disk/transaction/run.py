@@ -150,7 +150,7 @@ class Run:
             "when": when,
             "undoes": plan.undoes,
             "commit": plan.commit,
-            "notes": plan.notes,
+            "notes": dict(plan.notes),
             "changes": changes,
         }
 
