@@ -1,4 +1,4 @@
-"""Whether a fork can be made, and what it would come to: read, check, plan, and change nothing."""
+"""Whether a fork can be made: read, cut and check, and change nothing."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from forklore.app.context import Context
-from forklore.app.dry_run import DryRun
-from forklore.channels.lorebook import clone_of
 from forklore.checks.requirements import ForkAttempt, check
 from forklore.checks.settings import Settings
 from forklore.disk.gather import OpenTimeline, may_name_others, open_timeline, with_surroundings
-from forklore.disk.workspace import ChatUnreadable, Workspace
+from forklore.disk.workspace import Workspace
 from forklore.errors import BadRequest, ForkloreError, Kind, LinkOutside, NameTaken
 from forklore.formats.chat_jsonl import Chat, ChatDamaged
-from forklore.formats.json_text import NotJson
 from forklore.formats.record import own_identity
 from forklore.gathered.timeline import TimelineState
 from forklore.model import names
@@ -24,8 +21,7 @@ from forklore.model.cut import ForkPoint
 from forklore.model.fact import Fact
 from forklore.model.finding import Report
 from forklore.model.names import comparable
-from forklore.model.plan import Plan
-from forklore.planning.fork import Draft, ForkFiles, draft_fork, plan_fork
+from forklore.planning.draft import Draft, draft_fork
 from forklore.planning.swipe import shown_swipe
 
 
@@ -89,28 +85,12 @@ class ForkRequest:
 
 def check_fork(request: ForkRequest, context: Context) -> Report:
     """Return what stands in the way of a fork, all of it at once."""
-    with _gathered(request, context) as (timeline, point):
+    with gather_fork(request, context) as (timeline, point):
         return draft_and_check(request, context, timeline, point)[1]
 
 
-def dry_run(request: ForkRequest, context: Context) -> DryRun:
-    """Return the plan of a fork and change nothing."""
-    with planned_fork(request, context) as (_, _, report, plan):
-        return DryRun(plan, report)
-
-
 @contextmanager
-def planned_fork(request: ForkRequest, context: Context) -> Iterator[tuple[OpenTimeline, Draft, Report, Plan]]:
-    """Read, check and plan a fork, and change nothing; raises ``ForkBlocked`` when it would be refused."""
-    with _gathered(request, context) as (timeline, point):
-        draft, report = draft_and_check(request, context, timeline, point)
-        if draft is None or not report.valid:
-            raise ForkBlocked(report, request.kind)
-        yield timeline, draft, report, plan_of(draft, report, request, timeline=timeline, context=context)
-
-
-@contextmanager
-def _gathered(request: ForkRequest, context: Context) -> Iterator[tuple[OpenTimeline, ForkPoint | None]]:
+def gather_fork(request: ForkRequest, context: Context) -> Iterator[tuple[OpenTimeline, ForkPoint | None]]:
     """Read everything that a fork may be made from, and nothing else."""
     with open_timeline(context.workspace, request.chat) as opened:
         timeline = with_family(with_surroundings(opened, context.workspace), context)
@@ -224,37 +204,6 @@ def _chat_name(request: ForkRequest, workspace: Workspace, settings: Settings) -
         request.chat.name, request.kind, lambda name: comparable(name) in beside, settings.names
     )
     return name, f"{request.kind.capitalize()}_{number}"
-
-
-def plan_of(draft: Draft, report: Report, request: ForkRequest, *, timeline: OpenTimeline, context: Context) -> Plan:
-    """Return the plan of a fork that was drafted and checked."""
-    try:
-        return plan_fork(draft, report, _files(draft.point, request, timeline, context.workspace))
-    except NotJson as error:  # nested so deep that it can just be read, but not be looked through
-        raise ChatUnreadable("header", chat=str(timeline.address), reason=str(error)) from error
-
-
-def _files(point: ForkPoint, request: ForkRequest, timeline: OpenTimeline, workspace: Workspace) -> ForkFiles:
-    fork_address = timeline.address.sibling(point.chat_name)
-    return ForkFiles(
-        address=str(fork_address),
-        chat_name=point.chat_name,
-        clone_name=point.clone_name,
-        parent=timeline.path,
-        chat=workspace.chat_path(fork_address),
-        clones=clone_paths(point, timeline, workspace),
-        group=group_path(timeline, workspace),
-        read=timeline.read,
-        leave_parent=request.leave_parent,
-    )
-
-
-def clone_paths(point: ForkPoint, timeline: OpenTimeline, workspace: Workspace) -> dict[str, tuple[str, str]]:
-    """Return where each lorebook is that is cloned, and where its clone goes."""
-    named = ((book, clone_of(book, timeline, point)) for book in timeline.books)
-    return {
-        book.name: (book.path, workspace.book_path(clone)) for book, clone in named if clone not in (None, book.name)
-    }
 
 
 def group_path(timeline: OpenTimeline, workspace: Workspace) -> str | None:

@@ -18,10 +18,10 @@ from forklore.app.check import (
     draft_and_check,
     fork_names,
     fork_point,
-    plan_of,
     with_family,
 )
 from forklore.app.context import Context
+from forklore.app.dry_run import plan_of
 from forklore.app.left_to_page import LeftToPage, left_by
 from forklore.app.progress import Progress
 from forklore.channels.running_recap import RunningRecap
@@ -35,7 +35,8 @@ from forklore.model.cut import ForkPoint
 from forklore.model.fact import Fact, fact
 from forklore.model.finding import Finding, Report, Severity
 from forklore.model.plan import Plan
-from forklore.planning.fork import Draft, whole_clone
+from forklore.planning.draft import Draft
+from forklore.planning.fork import whole_clone
 
 _POLL_SECONDS = 0.25
 _LARGE = 2 << 20  # below this the disk is done before anything could be gained

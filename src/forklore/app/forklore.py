@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from forklore.app.check import ForkRequest, check_fork, dry_run
+from forklore.app.check import ForkRequest, check_fork
 from forklore.app.context import ChatMeant, Context, Outside, text_of
 from forklore.app.progress import Progress, Silent
 from forklore.checks.requirements import Policy
@@ -198,6 +198,8 @@ class Forklore:
             show_last_scene=show_last_scene,
             leave_parent=leave_parent,
         )
+        from forklore.app.dry_run import dry_run
+
         return dry_run(request, self._context)
 
     # --- mending --------------------------------------------------------------------------------------------------

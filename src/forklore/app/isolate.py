@@ -10,9 +10,9 @@ from typing import Any, Self
 
 from forklore.adapters.memory_books import copied_from
 from forklore.app.applying import apply_alone
-from forklore.app.check import ForkBlocked, clone_names, clone_paths
+from forklore.app.check import ForkBlocked, clone_names
 from forklore.app.context import Context
-from forklore.app.dry_run import DryRun
+from forklore.app.dry_run import DryRun, clone_paths
 from forklore.app.settings import share_on_purpose, share_plan
 from forklore.attribution.isolation import OwnBook
 from forklore.attribution.kinship import accounts_of, kin_of
@@ -43,7 +43,7 @@ from forklore.model.fact import Fact
 from forklore.model.finding import Finding, Report
 from forklore.model.plan import Fingerprint, Plan
 from forklore.model.timeline import Timeline
-from forklore.planning.fork import Draft
+from forklore.planning.draft import Draft
 from forklore.planning.isolating import IsolationFiles, draft_isolation, plan_isolation
 from forklore.printable import shell_word
 

@@ -16,7 +16,8 @@ from forklore.gathered.timeline import TimelineState
 from forklore.model.cut import ForkPoint
 from forklore.model.finding import Report
 from forklore.model.plan import HEADER, Bytes, Change, CreateFile, Edit, EditFile, Fingerprint, LineEdit, Plan, Put
-from forklore.planning.fork import Draft, inside_metadata, state_record
+from forklore.planning.draft import Draft
+from forklore.planning.fork import inside_metadata, state_record
 from forklore.planning.swipe import is_hidden
 from forklore.planning.undo import ISOLATION
 

@@ -11,7 +11,8 @@ from forklore.formats.json_text import to_text
 from forklore.formats.lorebook_json import parse_lorebook
 from forklore.gathered.timeline import TimelineState
 from forklore.model.plan import HEADER, Bytes, CreateFile, DigestOf, EditFile, Fingerprint, Piece, Plan, Range
-from forklore.planning.fork import ForkFiles, draft_fork, plan_fork
+from forklore.planning.draft import draft_fork
+from forklore.planning.fork import ForkFiles, plan_fork
 from forklore.planning.swipe import NoSuchSwipe
 from forklore.testing.cuts import parent, point, timeline
 from forklore.testing.stories import (

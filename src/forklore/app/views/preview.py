@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from forklore.app.check import ForkRequest, planned_fork
+from forklore.app.check import ForkRequest
 from forklore.app.context import Context
+from forklore.app.dry_run import planned_fork
 from forklore.app.fork import ForkTold, told_of_fork
 from forklore.channels.running_recap import read_running_recap
 from forklore.model.address import ChatAddress

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import forklore
-from forklore.app.check import ForkRequest, planned_fork
+from forklore.app.check import ForkRequest
+from forklore.app.dry_run import planned_fork
 from forklore.app.forklore import Forklore
 from forklore.disk.workspace import ChatUnreadable
 from forklore.errors import BadRequest
