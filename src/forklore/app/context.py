@@ -57,7 +57,7 @@ def text_of(chat: ChatMeant) -> str:
     return str(address)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Outside:
     """What comes from outside the files: the clock, the sources of ids, the cache folder, the version."""
 
@@ -73,7 +73,7 @@ class Outside:
     version: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Context(Outside):
     """The workspace with all that use cases need."""
 

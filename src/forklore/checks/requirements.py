@@ -26,7 +26,7 @@ from forklore.model.fact import Fact, Params, fact, some
 from forklore.model.finding import Finding, Report, ReportState, Severity
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ForkAttempt:
     """A fork somebody wants to make of a timeline, as far as it could be cut."""
 

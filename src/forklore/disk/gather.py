@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from forklore.gathered.workspace import WorkspaceIndex
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OpenTimeline(TimelineState):
     """A timeline whose files are open for as long as it is worked with."""
 

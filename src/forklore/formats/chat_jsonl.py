@@ -147,7 +147,7 @@ def _between(places: Sequence[int], start: int, end: int) -> Sequence[int]:
 _OF_THE_HEADER = ("header", "_first_line")  # what is known of a chat whose lines nobody has counted
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chat:
     """A chat whose lines are known by their place; each is parsed when it is asked for."""
 

@@ -44,7 +44,7 @@ class BookState(NamedTuple):
         return self.fault not in (MISSING, OUTSIDE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TimelineState:
     """A timeline as it was read, as far as it could be."""
 
