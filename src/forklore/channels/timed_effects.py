@@ -15,7 +15,6 @@ from forklore.formats.json_text import encode, parse_object
 from forklore.formats.lorebook_json import Lorebook
 from forklore.gathered.timeline import TimelineState
 from forklore.model.cut import Cut, ForkPoint
-from forklore.model.javascript import entry_hash
 from forklore.model.plan import Drop, Edit, Put
 
 _KEY = "timedWorldInfo"
@@ -52,6 +51,8 @@ def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
 def _renewed(effect: Any, entry: Mapping[str, Any] | None, clone: str) -> Any:
     if entry is None or not isinstance(effect, dict):
         return effect  # an effect that SillyTavern finds no entry for either
+    from forklore.model.javascript import entry_hash  # noqa: PLC0415  # few chats have an effect to renew
+
     return {**effect, "hash": entry_hash(entry, clone)}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 _BLANKS = re.compile(r"[ \t\n\r]*").match
 _DEEPEST = 3000  # levels, also counting who calls us
 _MOST_DIGITS = 4000  # Python reads and writes no longer numbers
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = "[\ud800-\udfff]"  # compiled where there is one, which is next to never
 
 
 REFUSALS = (ValueError, RecursionError)
@@ -121,7 +121,7 @@ def escape_lone_surrogates(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:  # seldom, and looking for them takes many times as long
-        return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+        return re.sub(_LONE_SURROGATE, lambda match: f"\\u{ord(match[0]):04x}", text)
     return text
 
 
