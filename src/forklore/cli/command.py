@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from forklore.cli.options import GLOBAL_OPTIONS, Invocation, settle_wait
+from forklore.cli.options import GLOBAL_OPTIONS, HELP_OPTION, Invocation, settle_wait
 from forklore.errors import Kind
 
 if TYPE_CHECKING:
@@ -45,6 +45,11 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments, with a bare ``--wait`` understood."""
         return super().parse_args(ctx, settle_wait(args))
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        """Return the option that shows the help page."""
+        del ctx
+        return HELP_OPTION
 
     def get_help(self, ctx: click.Context) -> str:
         """Return the help page; the library that lays it out is loaded only for that."""

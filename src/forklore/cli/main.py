@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -12,8 +13,10 @@ import click
 
 from forklore.cli import terminal
 from forklore.cli.command import EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, Answer, Command
-from forklore.cli.options import FORKLORE_LOG, GLOBAL_OPTIONS, Invocation
+from forklore.cli.options import FORKLORE_LOG, GLOBAL_OPTIONS, HELP_OPTION, Invocation
 from forklore.errors import BadRequest, ForkloreError
+
+_FEW_COLLECTIONS = 20_000  # objects made between two looks for garbage; most commands end before the first one
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Look": ("stories", "tree", "show", "check", "verify", "status"),
@@ -41,6 +44,11 @@ class Program(click.Group):
         module = importlib.import_module(f"forklore.cli.commands.{cmd_name}")
         found: Command = getattr(module, cmd_name)
         return found
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        """Return the option that shows the help page."""
+        del ctx
+        return HELP_OPTION
 
     def get_help(self, ctx: click.Context) -> str:
         """Return the help page of the program."""
@@ -162,10 +170,13 @@ program = Program(
     ),
     epilog="forklore COMMAND --help shows examples. Start with: forklore stories, or forklore demo",
     no_args_is_help=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
 def main() -> NoReturn:
     """Run the command line."""
-    program.main()
+    gc.set_threshold(_FEW_COLLECTIONS)
+    try:
+        program.main()
+    finally:
+        gc.freeze()  # the process ends: whatever is left goes with it, and need not be looked through before

@@ -66,6 +66,22 @@ def _global(*names: str, **settings: Any) -> Callable[[], click.Option]:
     return partial(click.Option, list(names), callback=_remember, expose_value=False, **settings)
 
 
+def _show_help(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        click.echo(context.get_help())
+        context.exit()
+
+
+HELP_OPTION = click.Option(
+    ["-h", "--help"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_help,
+    help="Show this message and exit.",
+)
+"""What click has of its own too, but not before it looked for its words in the user's language, in every call."""
+
 GLOBAL_OPTIONS: tuple[Callable[[], click.Option], ...] = (
     _global("--data", metavar="DIR", help=f"SillyTavern's folder, its data folder or a user folder [{FORKLORE_DATA}]."),
     _global("--user", metavar="HANDLE", help="Which user, when the data folder has several."),
