@@ -4,6 +4,7 @@ PYTHON  ?= python3
 # One more than there are processors: many tests wait for a browser, a disk or a clock.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(1 + (os.cpu_count() or 1))")
 TAVERNS ?= 2
+MUTANTS ?= 1
 
 VENV := .venv
 BIN  := $(VENV)/bin
@@ -13,7 +14,7 @@ PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check e2e windows lint bench docs format lock clean
+.PHONY: help demo test check e2e windows mutants lint bench docs format lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +43,10 @@ windows: $(VENV)/set-up-dev ## the tests of disks and stories with a Python for 
 	$(BIN)/python -m tests.windows.installing
 	WORKERS=$(WORKERS) $(BIN)/python -m tests.windows.running
 
+mutants: $(VENV)/set-up-dev ## break the core in thousands of ways and list what no test notices; takes hours, goes on where it was stopped
+	$(BIN)/mutmut run --max-children $(MUTANTS) > $(VENV)/mutants.log 2>&1 || { tail -n 40 $(VENV)/mutants.log; exit 1; }
+	$(BIN)/mutmut results
+
 lint: $(VENV)/set-up-dev ## the linters alone
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
@@ -64,7 +69,7 @@ lock: $(VENV)/set-up-dev ## write requirements-dev.txt anew: the newest versions
 	--custom-compile-command "make lock" --extra dev --output-file $(LOCK) pyproject.toml -
 
 clean: ## remove everything that setting up, testing and building made
-	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist mutants .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The stamps make a second run quick. A change of pyproject.toml or of the lock installs anew.
