@@ -50,6 +50,9 @@ class Page:
         self.errors: list[str] = []
         self.asked: list[str] = []
         """Every request to the service, as method and path."""
+        self.logged: list[str] = []
+        """What the extension says in the console of what goes on."""
+        self.tab.on("console", lambda told: self.logged.append(told.text) if "[Forklore]" in told.text else None)
         self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
         self.tab.on("request", lambda request: self._note(request.method, request.url))
 
@@ -81,6 +84,7 @@ class Page:
         self.tab.wait_for_function("() => SillyTavern.getContext().getCurrentChatId() === undefined")
         self.clear_toasts()
         self.asked.clear()
+        self.logged.clear()
         return True
 
     def open_panel(self) -> Locator:
@@ -92,7 +96,9 @@ class Page:
             toggle.scroll_into_view_if_needed()
             toggle.click()
             panel.locator(".forklore-state").wait_for(state="visible")
-            self.tab.wait_for_timeout(600)  # the drawer slides
+            drawer = panel.element_handle()
+            assert drawer is not None
+            drawer.wait_for_element_state("stable")  # it slides
         return panel
 
     def wait_for_state(self, state: str) -> None:
@@ -159,6 +165,14 @@ class Page:
         """The chat that is open."""
         solo = "c.groupId ? `group:${c.groupId}` : c.characters[c.characterId].avatar.replace(/\\.png$/, '')"
         return f"{self.run(solo)}/{self.run('c.getCurrentChatId()')}"
+
+    def wait_until_verified(self) -> None:
+        """Wait until the chat that was opened has been looked at, and what there is to say has been said."""
+        self.wait_until(lambda: any("[3/3] Told" in text for text in self.logged))
+
+    def outlast(self, milliseconds: int) -> None:
+        """Wait until each timer that the page has set, for at most so long, has run: one that is set now is later."""
+        self.run("new Promise((done) => setTimeout(done, a))", milliseconds)
 
     @property
     def messages(self) -> list[str]:

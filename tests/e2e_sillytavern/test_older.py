@@ -102,6 +102,7 @@ def test_a_group_chat_cannot_be_forked_and_is_told_why(page: Page, tavern: Taver
     assert lore_in(page.send("Go on.")) == {"LORE-COMMON"}
     page.clear_toasts()
     page.load()
+    page.logged.clear()
     page.open_group(group)
-    page.tab.wait_for_timeout(2000)
+    page.wait_until_verified()
     assert page.tab.locator(f".toast, {POPUP}").count() == 0

@@ -11,15 +11,17 @@ def rename_book(page: Page, old: str, new: str) -> None:
     """Rename a lorebook as a person does."""
     if not page.tab.locator("#world_popup_name_button").is_visible():
         page.tab.locator("#WI-SP-button .drawer-toggle").first.click()
-    page.run_with_modules("W.openWorldInfoEditor(a)", old)
-    page.tab.wait_for_timeout(500)
+    page.run_with_modules("(W.openWorldInfoEditor(a), W.showWorldEditor(a))", old)
     page.tab.locator("#world_popup_name_button").click()
     field = page.tab.locator(f"{POPUP} .popup-input")
     field.wait_for(state="visible")
+    assert field.input_value() == old
     field.fill(new)
+    page.asked.clear()
     page.tab.locator(f"{POPUP} .popup-button-ok").click()
     page.tab.wait_for_function("async a => (await import('/scripts/world-info.js')).world_names.includes(a)", arg=new)
-    page.tab.wait_for_timeout(1500)
+    page.wait_until(lambda: "GET doctor" in page.asked)  # by now all is followed
+    page.tab.locator("dialog.forklore-curtain").wait_for(state="detached")
 
 
 def test_every_timeline_follows(page: Page, tavern: Tavern, character: str) -> None:
@@ -70,7 +72,7 @@ def test_a_copy_and_a_deletion_are_no_renaming(page: Page, tavern: Tavern, chara
         })()""",
         book,
     )
-    page.tab.wait_for_timeout(2500)
+    rename_book(page, page.book, f"Atlas of {character}")  # what is renamed is followed one after the other
 
     finding = tavern.forklore().verify(branch).to_json()["findings"][0]
     assert finding["code"] == "LOREBOOK_MISSING"

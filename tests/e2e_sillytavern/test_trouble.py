@@ -24,11 +24,13 @@ class TestService:
         page.clear_toasts()
 
         forget_access(State(state_folder()), tavern.user)
-        page.click(2, "branch")
+        with page.tab.expect_event("requestfailed", lambda each: each.url.endswith("/api/events")):
+            page.click(2, "branch")  # whoever is let in no more does not listen any longer either
         page.wait_for_toast("does not know this browser")
         page.wait_for_state("unpaired")
         page.shot("unpaired-branch")
-        page.tab.wait_for_timeout(25_000)  # the service is heard every 20 seconds
+        page.asked.clear()
+        page.wait_until(lambda: page.asked.count("GET health") >= 2)  # it was tried again, once to its end
         page.wait_for_state("unpaired")
         told = page.noticed
         assert len(told) <= 2, told  # that it is so, and that the branch was not made

@@ -9,7 +9,8 @@ import re
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,6 +108,14 @@ class Served:
         """Tell it to stop, as Ctrl-C does, and return its exit code."""
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(60)
+
+
+def until(what: Callable[[], bool], seconds: float = 60, pause: float = 0.02) -> None:
+    """Wait until something is so; look for it again after every *pause*."""
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(pause)
 
 
 def log_in(client: httpx.Client, link: str) -> None:

@@ -7,7 +7,7 @@ import shutil
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,7 +19,7 @@ import pytest
 import forklore
 from tests.conftest import SAMPLES
 from tests.edges.running import MAREN
-from tests.service.serving import Served, log_in, served
+from tests.service.serving import Served, log_in, served, until
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -56,14 +56,6 @@ def place(service: Served) -> tuple[str, int]:
 
 def said(service: Served) -> str:
     return "".join(service.said)
-
-
-def until(what: Callable[[], bool], seconds: float = 20) -> None:
-    """Wait until something is so."""
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
 
 
 def read_all(connection: socket.socket) -> bytes:

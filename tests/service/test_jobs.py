@@ -1,6 +1,5 @@
 """Isolating all goes on when its asker goes away, and is found again with what came of it."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import httpx
 import pytest
 
 from tests.e2e.workspaces import many_sharing
-from tests.service.serving import Served, served
+from tests.service.serving import Served, served, until
 
 JOB = "left-alone-1"
 NAMED = {"x-forklore-job": JOB}
@@ -30,13 +29,9 @@ def begin_and_leave(running: Served, headers: dict[str, str]) -> None:
 
 def ended(client: httpx.Client) -> dict[str, Any]:
     """Return the job once it has ended."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        job: dict[str, Any] = client.get(f"/api/jobs/{JOB}").json()
-        if job["ended"]:
-            return job
-        time.sleep(0.05)
-    raise AssertionError("it did not end")
+    until(lambda: client.get(f"/api/jobs/{JOB}").json()["ended"])
+    job: dict[str, Any] = client.get(f"/api/jobs/{JOB}").json()
+    return job
 
 
 def operations(client: httpx.Client, request: str | None = None) -> int:
@@ -84,10 +79,14 @@ def test_what_nobody_could_find_again_ends_with_its_asker(running: Served) -> No
 
     with running.client() as client:
         assert client.get("/api/jobs").json() == {"jobs": []}
-        time.sleep(0.5)
-        before = operations(client)
-        time.sleep(0.5)
-        assert operations(client) == before < FORKS
+        counts = [-1]
+
+        def is_still() -> bool:
+            counts.append(operations(client))
+            return counts[-2] == counts[-1]
+
+        until(is_still, pause=0.5)
+        assert counts[-1] < FORKS
 
 
 def test_a_service_that_is_told_to_stop_does_not_wait_for_it(running: Served) -> None:

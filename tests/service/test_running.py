@@ -5,8 +5,7 @@ import os
 import shutil
 import socket
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from errno import EADDRINUSE
@@ -19,7 +18,7 @@ import pytest
 from forklore.testing.stories import read_workspace
 from tests.conftest import SAMPLES
 from tests.edges.running import ILSE, MAREN, run_process
-from tests.service.serving import Served, served
+from tests.service.serving import Served, served, until
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -54,14 +53,21 @@ class Heard:
 
     def wait_for(self, name: str, **parts: Any) -> dict[str, Any]:
         """Return the first event of that name that says so."""
+        found = self._first(lambda each, data: each == name and parts.items() <= data.items(), 30)
+        assert found is not None, (name, parts, self.events)
+        return found
 
+    def wait_for_book(self, book: str, seconds: float = 30) -> bool:
+        """Whether it is told in time that a lorebook has changed, maybe together with others."""
+        return self._first(lambda name, data: name == "changed" and book in data["books"], seconds) is not None
+
+    def _first(self, fits: Callable[[str, dict[str, Any]], bool], seconds: float) -> dict[str, Any] | None:
         def found() -> dict[str, Any] | None:
-            fits = (data for each, data in self.events if each == name and parts.items() <= data.items())
-            return next(fits, None)
+            return next((data for name, data in self.events if fits(name, data)), None)
 
         with self._more:
-            assert self._more.wait_for(lambda: found() is not None, 30), (name, parts, self.events)
-            return found() or {}
+            self._more.wait_for(lambda: found() is not None, seconds)
+            return found()
 
 
 @contextmanager
@@ -87,6 +93,20 @@ def listening(client: httpx.Client) -> Iterator[Heard]:
     done.set()
 
 
+@contextmanager
+def watching(running: Served, client: httpx.Client) -> Iterator[Heard]:
+    """Listen once changes on the disk are told, which begins a moment after somebody listens."""
+    with listening(client) as heard:
+        probe = running.folder / "worlds" / "Probe.json"
+        for _ in range(60):
+            probe.write_text('{"entries": {}}')
+            if heard.wait_for_book("Probe", seconds=0.5):
+                break
+        else:
+            raise AssertionError("no change was told")
+        yield heard
+
+
 def test_the_four_steps_and_the_operation_are_told(running: Served) -> None:
     with running.client() as client, listening(client) as heard:
         made = client.post("/api/checkpoint", json={"chat": MAREN}, headers={"x-forklore-job": "job-12345"}).json()
@@ -103,25 +123,22 @@ def test_the_four_steps_and_the_operation_are_told(running: Served) -> None:
 
 
 def test_a_change_on_the_disk_and_its_findings_are_told(running: Served) -> None:
-    with running.client() as client, listening(client) as heard:
+    with running.client() as client:
         made = client.post("/api/checkpoint", json={"chat": MAREN}).json()
-        heard.wait_for("operation", id=made["operation"])
-        time.sleep(1.0)  # what our own files caused is over
-        heard.events.clear()
-        os.remove(running.folder / "worlds" / f"{made['lorebook']}.json")
-        heard.wait_for("changed", books=[made["lorebook"]])
-        chat = running.folder / "chats" / f"{made['chat']}.jsonl"
-        chat.write_bytes(chat.read_bytes())
+        with watching(running, client) as heard:  # what our own files caused is over
+            os.remove(running.folder / "worlds" / f"{made['lorebook']}.json")
+            assert heard.wait_for_book(made["lorebook"])
+            chat = running.folder / "chats" / f"{made['chat']}.jsonl"
+            chat.write_bytes(chat.read_bytes())
 
-        told = heard.wait_for("findings", chat=made["chat"])
-        assert [finding["code"] for finding in told["findings"]] == ["LOREBOOK_MISSING"]
+            told = heard.wait_for("findings", chat=made["chat"])
+            assert [finding["code"] for finding in told["findings"]] == ["LOREBOOK_MISSING"]
 
 
 def test_what_the_command_line_does_is_told_too(running: Served) -> None:
     with running.client() as client:
         client.post("/api/checkpoint", json={"chat": MAREN})
-        with listening(client) as heard:
-            time.sleep(0.5)
+        with watching(running, client) as heard:
             made = run_process("--data", running.folder, "--json", "branch", MAREN).json
             heard.wait_for("operation", id=made["operation"], kind="branch")
 
@@ -181,18 +198,19 @@ def test_stopping_ends_streams_and_waiting_work_and_leaves_nothing_behind(busy: 
 def test_fifty_clients_read_while_forks_are_made(running: Served) -> None:
     paths = ("/api/stories", "/api/overview", "/api/log", "/api/trash")
     with running.client(limits=httpx.Limits(max_connections=60)) as client, ThreadPoolExecutor(51) as pool:
-        until = time.monotonic() + 5
+        done = threading.Event()
 
         def read(number: int) -> set[int]:
             statuses = set()
-            while time.monotonic() < until:
-                path = paths[number % len(paths)] if number % 5 else f"/api/verify?chat={MAREN}"
+            path = paths[number % len(paths)] if number % 5 else f"/api/verify?chat={MAREN}"
+            while True:
                 statuses.add(client.get(path).status_code)
-                time.sleep(0.2)
-            return statuses
+                if done.wait(0.2):
+                    return statuses
 
         readers = [pool.submit(read, number) for number in range(50)]
         made = [client.post("/api/checkpoint", json={"chat": MAREN, "wait": 30}) for _ in range(10)]
+        done.set()
 
         assert {answer.status_code for answer in made} == {200}
         assert set().union(*(reader.result() for reader in readers)) == {200}
@@ -282,15 +300,16 @@ def test_waiting_forks_keep_nobody_else_from_working(busy: Served) -> None:
 
 
 def test_who_goes_away_does_not_get_a_fork_later(busy: Served) -> None:
+    job = {"x-forklore-job": "waiting-job"}
     with busy.client() as client, pytest.raises(httpx.ReadTimeout):
-        client.post("/api/checkpoint", json={"chat": ILSE, "wait": True}, timeout=1)
-    time.sleep(1)
+        client.post("/api/checkpoint", json={"chat": ILSE, "wait": True}, headers=job, timeout=1)
     with busy.client() as client:
+        until(lambda: client.get("/api/log", headers=job).status_code == 200)  # the name is free: it has ended
         ids = [each["id"] for each in client.get("/api/queue", params={"chat": ILSE}).json()["operations"]]
         client.post("/api/queue", json={"chat": ILSE, "cancel": ids})
-        time.sleep(1)
+        client.post("/api/branch", json={"chat": ILSE, "wait": True})  # who still waited would get his as well
         kinds = [each["kind"] for each in client.get("/api/log").json()["operations"]]
-    assert kinds == ["cancel"]
+    assert sorted(kinds) == ["branch", "cancel"]
 
 
 @pytest.mark.parametrize("command", ["delete", "branch", "isolate"])
