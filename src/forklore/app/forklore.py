@@ -366,8 +366,11 @@ class Forklore:
 
         return read_log(self._context, request=request)
 
-    def new_operations(self, known: frozenset[str]) -> tuple[frozenset[str], list[OperationNews]]:
-        """Return the ids of all operations, and those operations that are not *known*, the first one first."""
+    def new_operations(self, known: frozenset[str] | None) -> tuple[frozenset[str], list[OperationNews]]:
+        """Return the ids of all operations, and the news of those that are not *known*, the first one first.
+
+        Without *known*, for whoever begins to listen, there are no news.
+        """
         from forklore.app.log import new_operations
 
         return new_operations(known, self._context)

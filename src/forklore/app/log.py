@@ -54,10 +54,11 @@ class OperationNews:
         return operation_told(self.operation, edited=list(self.edited))
 
 
-def new_operations(known: frozenset[str], context: Context) -> tuple[frozenset[str], list[OperationNews]]:
-    """Return the ids of all operations, and those operations that are not *known*, the first one first."""
+def new_operations(known: frozenset[str] | None, context: Context) -> tuple[frozenset[str], list[OperationNews]]:
+    """Return the ids of all operations, and the news of those that are not *known*; none without it."""
     ids = context.transactions.log.ids()
-    return ids, [_news(operation, context) for operation in context.transactions.log.some(ids - known)]
+    new = frozenset[str]() if known is None else ids - known
+    return ids, [_news(operation, context) for operation in context.transactions.log.some(new)]
 
 
 def _news(operation: Operation, context: Context) -> OperationNews:

@@ -142,10 +142,9 @@ class Service:
             known = self._known.get(root)
             if first and known is not None:
                 return
-            self._known[root], new = forklore.new_operations(known or frozenset())
-        if not first:
-            for news in new:
-                self.events.publish(root, "operation", news.to_json())
+            self._known[root], new = forklore.new_operations(known)
+        for news in new:
+            self.events.publish(root, "operation", news.to_json())
 
     def tell_new_operations(self, root: Path) -> None:
         """Tell of what somebody else did in the workspace."""
