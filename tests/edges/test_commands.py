@@ -258,6 +258,8 @@ def test_a_fork_as_json_has_the_shape_of_the_contract(quay: Path) -> None:
         "original_lorebook",
         "entries",
         "lorebook_source",
+        "lorebooks",
+        "settings",
         "warnings",
         "notes",
         "carried_from_present",

@@ -29,7 +29,7 @@ def answer(monkeypatch: pytest.MonkeyPatch, *, yes: bool) -> None:
 def test_delete_as_json(quay: Path) -> None:
     deleted = run("--data", quay, "delete", "Mine", "--json").json
 
-    assert set(deleted) == {"chat", "book", "kept_because", "kept_facts", "children", "operation"}
+    assert set(deleted) == {"chat", "book", "more_books", "kept_because", "kept_facts", "children", "operation"}
     assert deleted["chat"] == "Maren Tolliver/Mine"
     assert deleted["book"].endswith("__CP_Mine")
     assert (deleted["kept_because"], deleted["kept_facts"], deleted["children"]) == ([], [], [])

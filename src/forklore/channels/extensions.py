@@ -10,6 +10,7 @@ from forklore.adapters import ADAPTERS
 from forklore.adapters.engine import cut_messages, cut_metadata, settings_steps
 from forklore.channels.cut import Channel, Earlier
 from forklore.channels.lorebook import BookCut, Clone, fork_of
+from forklore.formats.lorebook_json import Lorebook
 from forklore.gathered.timeline import TimelineState
 from forklore.model.cut import Cut, ForkPoint
 from forklore.model.plan import Edit
@@ -37,12 +38,20 @@ def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
     messages = cut_messages(fork, ADAPTERS)
     covered = (range(max(first, 0), min(last, point.at) + 1) for each in entries for first, last in each.unhidden)
     shown = messages.shown.union(*covered)
-    gone = {clone.name: list(clone.book.entries.gone) for clone in clones}
+    gone = {clone.name: _gone(clone.origin.content, clone.book) for clone in clones}
     if point.clone_name is not None:
-        gone[point.clone_name] = list(book.entries.gone)
+        gone[point.clone_name] = _gone(parent.book, book)
     renamed = {"lorebook": fork.books, "chat": {point.parent_name: point.chat_name}}
     value = Extended(messages.edits, shown, tuple(settings_steps(ADAPTERS, renamed, gone)))
     return Cut(value, edits=cut.edits, carried=cut.carried, left_out=cut.left_out)
+
+
+def _gone(book: Lorebook | None, cut: BookCut) -> list[int]:
+    """Return the UIDs that a lorebook has and its clone has not, whoever left them out."""
+    if book is None or cut.data is None:
+        return []
+    stays = set(cut.outline.uids)
+    return [uid for uid in book.outline.uids if uid is not None and uid not in stays]
 
 
 CHANNEL = Channel("extensions", frozenset(), _cut)

@@ -43,7 +43,7 @@ Row = list[Any]
 links were looked for.
 """
 _WRITTEN, _FACTS = 1, slice(2, 23)
-_MAIN_CHAT, _KIND, _LINKS, _BOOKS, _MAPPED, _FORKS, _LENGTH = 3, 5, 8, 10, 11, 22, 23
+_MAIN_CHAT, _KIND, _LINKS, _BOOKS, _MAPPED, _MORE, _FORKS, _LENGTH = 3, 5, 8, 10, 11, 22, 23, 24
 _FORMAT = f"{VERSION}/6"
 """What is kept by another version, or in another form, is not looked at; the number changes with the form."""
 
@@ -282,6 +282,7 @@ class _Memory:
                 return {}
             for row in known.values():
                 row[_LINKS] = tuple([Link(*link) for link in row[_LINKS]])
+                row[_MORE] = tuple(row[_MORE])
                 row[_BOOKS], row[_MAPPED] = tuple(row[_BOOKS]), tuple([tuple(pair) for pair in row[_MAPPED]])
             return known
         return {}

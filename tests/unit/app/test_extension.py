@@ -48,7 +48,13 @@ class TestInstall:
             "installed.json",
             "pairing.json",
         }
-        assert {path.name for path in (folder / "texts").iterdir()} == {"template.js", "words.js", "en.json", "zh.json"}
+        assert {path.name for path in (folder / "texts").iterdir()} == {
+            "template.js",
+            "words.js",
+            "printable.js",
+            "en.json",
+            "zh.json",
+        }
         for language in texts.LANGUAGES:
             assert json.loads((folder / f"texts/{language}.json").read_bytes()) == texts.catalogue(language)
         assert json.loads((folder / "manifest.json").read_bytes())["version"] == VERSION
