@@ -4,6 +4,7 @@ An extension is one file with an ``ADAPTER`` and one line in the table here.
 """
 
 from forklore.adapters import (
+    auto_recap,
     canonize,
     carrot_kernel,
     char_memory,
@@ -25,6 +26,7 @@ from forklore.adapters.rules import CloneBook
 from forklore.formats.chat_facts import MoreBooks
 
 ADAPTERS: tuple[Adapter, ...] = (
+    auto_recap.ADAPTER,
     memory_books.ADAPTER,
     tunnelvision.ADAPTER,
     canonize.ADAPTER,

@@ -259,7 +259,9 @@ def cut_messages(fork: Fork, adapters: Iterable[Adapter]) -> CutMessages:
                         # Only while it says so: the fork may show another swipe.
                         puts.append(Put(at, encode(new), only_if=encode(value)))
             if puts or gone:
-                changed.setdefault(number, []).extend(_in_order(puts, gone))
+                edits = _in_order(puts, gone)
+                shows_another = number > fork.last
+                changed.setdefault(number, []).extend(_in_all_swipes(edits, message) if shows_another else edits)
     return CutMessages(changed, frozenset(shown))
 
 
@@ -268,6 +270,19 @@ def _message_places(message: Mapping[str, Any], row: Row) -> Iterator[tuple[Json
     yield from places(message, row.path)
     if row.path.startswith("extra."):
         yield from places(message, f"swipe_info[].{row.path}")
+
+
+def _in_all_swipes(edits: Iterable[Edit], message: Mapping[str, Any]) -> Iterator[Edit]:
+    """Yield edits for wherever something may stand once the message shows another swipe, which moves what is noted."""
+    notes = message.get("swipe_info")
+    heads: list[JsonPath] = [("extra",)]
+    heads += (("swipe_info", number, "extra") for number in range(len(notes) if isinstance(notes, list) else 0))
+    for edit in edits:
+        head = next((head for head in heads if edit.path[: len(head)] == head), None)
+        if head is None:
+            yield edit
+        else:
+            yield from (edit._replace(path=(*each, *edit.path[len(head) :])) for each in heads)
 
 
 # --- settings -----------------------------------------------------------------------------------------------------

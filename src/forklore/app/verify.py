@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forklore.app.context import Context
+from forklore.channels.extensions import settings_of
 from forklore.checks import verify as checks
 from forklore.disk.gather import looked_through, open_timeline
 from forklore.formats.chat_facts import links_of
@@ -27,6 +28,8 @@ class Verified:
     """What the recorded digests prove about the fork point, of the messages and of each lorebook: no errors."""
     notes: tuple[Finding, ...] = ()
     """What is neither wrong nor worth a warning."""
+    settings: tuple[dict[str, Any], ...] = ()
+    """What SillyTavern's page copies in its settings, unless it is there."""
 
     @property
     def ok(self) -> bool:
@@ -42,6 +45,7 @@ class Verified:
             "findings": [finding.to_json() for finding in self.findings],
             "notes": [finding.to_json() for finding in self.notes],
             "facts": self.facts,
+            "settings": list(self.settings),
         }
 
 
@@ -57,6 +61,7 @@ def verify(address: ChatAddress, context: Context) -> Verified:
             tuple(finding for finding in found if finding.severity is not Severity.NOTE),
             _facts(timeline),
             tuple(finding for finding in found if finding.severity is Severity.NOTE),
+            settings_of(timeline),
         )
 
 

@@ -10,7 +10,6 @@ from forklore.adapters import ADAPTERS
 from forklore.adapters.engine import cut_messages, cut_metadata, settings_steps
 from forklore.channels.cut import Channel, Earlier
 from forklore.channels.lorebook import BookCut, Clone, fork_of
-from forklore.formats.lorebook_json import Lorebook
 from forklore.gathered.timeline import TimelineState
 from forklore.model.cut import Cut, ForkPoint
 from forklore.model.plan import Edit
@@ -38,20 +37,25 @@ def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:
     messages = cut_messages(fork, ADAPTERS)
     covered = (range(max(first, 0), min(last, point.at) + 1) for each in entries for first, last in each.unhidden)
     shown = messages.shown.union(*covered)
-    gone = {clone.name: _gone(clone.origin.content, clone.book) for clone in clones}
-    if point.clone_name is not None:
-        gone[point.clone_name] = _gone(parent.book, book)
+    own = (Clone(point.clone_name, parent.lorebook, book),) if parent.lorebook and point.clone_name is not None else ()
+    gone = {clone.name: clone.gone for clone in (*own, *clones)}
     renamed = {"lorebook": fork.books, "chat": {point.parent_name: point.chat_name}}
     value = Extended(messages.edits, shown, tuple(settings_steps(ADAPTERS, renamed, gone)))
     return Cut(value, edits=cut.edits, carried=cut.carried, left_out=cut.left_out)
 
 
-def _gone(book: Lorebook | None, cut: BookCut) -> list[int]:
-    """Return the UIDs that a lorebook has and its clone has not, whoever left them out."""
-    if book is None or cut.data is None:
-        return []
-    stays = set(cut.outline.uids)
-    return [uid for uid in book.outline.uids if uid is not None and uid not in stays]
+def settings_of(timeline: TimelineState) -> tuple[dict[str, Any], ...]:
+    """Return what SillyTavern's page copies for a fork that is there: it may have been closed when it was made."""
+    identity, clones = timeline.identity, timeline.recorded_books
+    above = identity.get("parent") if identity else None
+    if not isinstance(above, str) or not timeline.is_fork:
+        return ()
+    renamed = {
+        "lorebook": {str(each["original"]): str(each["name"]) for each in clones if each["name"] != each["original"]},
+        "chat": {above: timeline.name},
+    }
+    gone = {str(each["name"]): each["gone"] for each in clones if isinstance(each.get("gone"), list)}
+    return tuple(settings_steps(ADAPTERS, renamed, gone))
 
 
 CHANNEL = Channel("extensions", frozenset(), _cut)

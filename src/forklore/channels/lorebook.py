@@ -55,18 +55,34 @@ class Clone:
     origin: BookState
     book: BookCut
 
+    @property
+    def gone(self) -> list[int]:
+        """The UIDs that the original has and the clone has not, whoever left them out."""
+        content = self.origin.content
+        if content is None or self.book.data is None:
+            return []
+        stays = set(self.book.outline.uids)
+        return [uid for uid in content.outline.uids if uid is not None and uid not in stays]
+
     def to_json(self) -> dict[str, Any]:
         """Return the clone as results list it."""
-        return {**self.to_record(), "entries": len(self.book.outline)}
+        return {
+            "name": self.name,
+            "original": self.origin.name,
+            "role": self.origin.role,
+            "entries": len(self.book.outline),
+            "source": self.book.source,
+        }
 
     def to_record(self) -> dict[str, Any]:
-        """Return the clone as records list it: what is known before the lorebook is read."""
-        return {
+        """Return the clone as records list it: at the head, what is known before the lorebook is read."""
+        recorded = {
             "name": self.name,
             "original": self.origin.name,
             "role": self.origin.role,
             "source": self.book.source,
         }
+        return {**recorded, "gone": gone} if (gone := self.gone) else recorded
 
 
 def _cut(parent: TimelineState, point: ForkPoint, earlier: Earlier) -> Cut:

@@ -324,7 +324,7 @@ async function tellMade(name, address, kind) {
 
 /**
  * Let the parent, which is open, point to a fork that was made; a fork that it cannot point to is taken back.
- * @param {{chat: string, parent: string, at: number, lorebook: string | null, operation: string, left: any[]}} made
+ * @param {{chat: string, parent: string, at: number, lorebook: string | null, operation: string, left: any[], settings?: any[]}} made
  * @param {Kind} kind
  * @param {st.OpenChat} chat
  * @param {any} message
@@ -345,7 +345,8 @@ async function pointTo(made, kind, chat, message) {
     if (!saved) {
         notice('warning', t('link_pending', { kind }), t('title', { kind }));
     }
-    await st.passOn(chat.name, fork);
+    st.copySettings(made.settings ?? []);
+    await st.passOn(fork);
     return fork;
 }
 

@@ -72,6 +72,10 @@ async function verifyChat(chat) {
     if (!st.isStillOpen(chat)) {
         return;
     }
+    const copied = st.copySettings(answer.settings);
+    if (copied.length) {
+        log('Copied in the settings:', copied);
+    }
     const findings = answer.findings.filter((/** @type {Finding} */ finding) => !wasTold(finding, chat.address));
     if (answer.kind !== 'main') {
         findings.push(...(await hiddenHistory(chat)));

@@ -227,30 +227,66 @@ export async function unlist(name, groupId) {
 export const pastMetadata = (groupId) =>
     context().groups.find((/** @type {any} */ each) => each.id === groupId)?.past_metadata ?? null;
 
-/** The settings that ST-Auto-Recap keeps for each chat, by the chat's name. */
-const PER_CHAT = ['chats_enabled', 'chat_profiles', 'chat_sticky_presets', 'chat_strip_patterns'];
-
 /**
- * Let a fork have what its parent has outside the files: settings by chat name, and the itemised prompts.
- * @param {string} parent
- * @param {string} fork
+ * What extensions keep in the settings under the name of a lorebook or a chat, once more under a fork's names.
+ * What is there already stays: the fork may have gone on.
+ * @param {{path: string[], old: string, new: string, put: Record<string, any>, lists: string, uids: any[]}[]} steps
+ * @returns {string[]} what was copied, for the log
  */
-export async function passOn(parent, fork) {
+export function copySettings(steps) {
     const { extensionSettings, saveSettingsDebounced } = context();
-    const settings = extensionSettings.auto_recap_memory ?? {};
-    let changed = false;
-    for (const key of PER_CHAT) {
-        const known = settings[key];
-        if (known && typeof known === 'object' && Object.hasOwn(known, parent) && !Object.hasOwn(known, fork)) {
-            known[fork] = structuredClone(known[parent]);
-            changed = true;
+    const copied = [];
+    for (const step of steps) {
+        const known = held({ extension_settings: extensionSettings }, step.path);
+        if (known && Object.hasOwn(known, step.old) && !Object.hasOwn(known, step.new)) {
+            const copy = without(structuredClone(known[step.old]), step.lists, new Set(step.uids));
+            known[step.new] = isObject(copy) ? Object.assign(copy, step.put) : copy;
+            copied.push(`${step.path.join('.')}.${step.new}`);
         }
     }
-    if (changed) {
+    if (copied.length) {
         saveSettingsDebounced();
     }
-    await script.saveItemizedPrompts?.(fork);
+    return copied;
 }
+
+/** @param {any} value @returns {boolean} */
+const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/**
+ * @param {any} value
+ * @param {string[]} path
+ * @returns {Record<string, any> | null} the object that a path leads to
+ */
+function held(value, path) {
+    const found = path.reduce((/** @type {any} */ at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : null), value);
+    return isObject(found) ? found : null;
+}
+
+/**
+ * A value without some UIDs in its lists of that name, wherever they are; `*` are all lists.
+ * @param {any} value
+ * @param {string} lists
+ * @param {Set<any>} uids
+ * @param {string} [name] what the value is called
+ * @returns {any}
+ */
+function without(value, lists, uids, name = '*') {
+    if (!uids.size || value === null || typeof value !== 'object') {
+        return value;
+    }
+    if (Array.isArray(value)) {
+        const kept = lists === '*' || name === lists ? value.filter((each) => !uids.has(each)) : value;
+        return kept.map((each) => without(each, lists, uids));
+    }
+    for (const [key, each] of Object.entries(value)) {
+        value[key] = without(each, lists, uids, key);
+    }
+    return value;
+}
+
+/** Let a fork have the itemised prompts of the open chat. @param {string} fork */
+export const passOn = async (fork) => void (await script.saveItemizedPrompts?.(fork));
 
 /** What SillyTavern does by itself, for when the service is away and the user allows it. */
 export const native = {

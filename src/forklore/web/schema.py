@@ -153,7 +153,7 @@ VERIFIED = named(
     "Verified",
     fields(
         chat=TEXT, kind=KIND, ok=FLAG, findings=many(FINDING), notes=many(FINDING),
-        facts=fields(messages=PROOF, lorebooks=each(PROOF)),
+        facts=fields(messages=PROOF, lorebooks=each(PROOF)), settings=many(SETTING),
     ),
 )  # fmt: skip
 STATUS = fields(

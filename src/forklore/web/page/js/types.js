@@ -148,6 +148,7 @@
  * @property {Finding[]} findings
  * @property {Finding[]} notes
  * @property {{messages: Proof, lorebooks: Record<string, Proof>}} facts
+ * @property {SettingToCopy[]} settings
  */
 
 /**
