@@ -241,7 +241,6 @@ class TestCanonize:
 
         assert '"name":"Lore"' not in (tmp_path / f"chats/{made.chat}.jsonl").read_text("utf-8")
 
-    @pytest.mark.xfail(reason="what a timeline names is gathered from all its messages, before the fork point is known")
     def test_a_book_that_only_later_messages_name_is_not_cloned(self, tmp_path: Path) -> None:
         write_workspace(tmp_path, CANONIZE.story())
         tale = OpenChat(tmp_path, ADDRESS)

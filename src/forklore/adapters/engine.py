@@ -37,14 +37,19 @@ class NamedBook(NamedTuple):
     role: str
 
 
-def books_named(metadata: Mapping[str, Any], chat: Chat | None, adapters: Iterable[Adapter]) -> list[NamedBook]:
-    """Return the lorebooks, besides the chat's own, that extensions keep for this timeline alone."""
+def books_named(
+    metadata: Mapping[str, Any], chat: Chat | None, adapters: Iterable[Adapter], *, upto: int | None = None
+) -> list[NamedBook]:
+    """Return the lorebooks, besides the chat's own, that extensions keep for this timeline alone.
+
+    Of the messages, those up to *upto* are asked.
+    """
     found: dict[str, NamedBook] = {}
     for adapter in adapters:
         for row in adapter.rows:
             if not isinstance(row.always, CloneBook):
                 continue
-            holders = [metadata] if row.target == METADATA else _messages(chat, adapter)
+            holders = [metadata] if row.target == METADATA else _messages(chat, adapter, upto)
             for holder in holders:
                 for _, name in _message_places(holder, row) if row.target == MESSAGE else places(holder, row.path):
                     if isinstance(name, str) and name:
@@ -57,9 +62,9 @@ def books_in(metadata: Mapping[str, Any], adapters: Iterable[Adapter]) -> tuple[
     return tuple(book.name for book in books_named(metadata, None, adapters))
 
 
-def _messages(chat: Chat | None, adapter: Adapter) -> Iterator[Mapping[str, Any]]:
+def _messages(chat: Chat | None, adapter: Adapter, upto: int | None) -> Iterator[Mapping[str, Any]]:
     if chat is not None and adapter.in_messages:
-        for number in chat.messages_with(adapter.in_messages, upto=chat.message_count - 1):
+        for number in chat.messages_with(adapter.in_messages, upto=chat.message_count - 1 if upto is None else upto):
             yield chat.message(number)
 
 

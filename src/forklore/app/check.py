@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
+from forklore.adapters import ADAPTERS
+from forklore.adapters.engine import books_named
 from forklore.app.context import Context
 from forklore.checks.requirements import ForkAttempt, check
 from forklore.checks.settings import Settings
@@ -174,20 +176,33 @@ def fork_names(
 ) -> tuple[str, str | None, dict[str, str]]:
     """Return the names of the new chat, of its lorebook, and of its other lorebooks by those they are cloned from."""
     chat_name, label = _chat_name(request, context.workspace, context.settings)
-    clones = clone_names(timeline, request.kind, label, context)
+    at = request.at if request.at is not None and timeline.chat.has(request.at) else None
+    clones = clone_names(timeline, request.kind, label, context, upto=at)
     clone = clones.pop(timeline.book_name, None) if timeline.book_name is not None else None
     return chat_name, clone, clones
 
 
-def clone_names(timeline: OpenTimeline, kind: str, label: str, context: Context) -> dict[str, str]:
-    """Return what the clone of each lorebook is called that is there to be cloned."""
+def clone_names(
+    timeline: OpenTimeline, kind: str, label: str, context: Context, *, upto: int | None = None
+) -> dict[str, str]:
+    """Return what the clone of each lorebook is called that is there to be cloned.
+
+    One that only messages after *upto* name is not needed.
+    """
+    of_later = {book.name for book in timeline.more} - _named_upto(timeline, upto) if upto is not None else set()
     taken = context.workspace.book_names() if timeline.books else frozenset()
     named: dict[str, str] = {}
     for book in timeline.books:
-        if book.path in timeline.files:
+        if book.path in timeline.files and book.name not in of_later:
             used = {comparable(name) for name in named.values()} | taken
             named[book.name] = names.clone_name(book.name, kind, label, lambda name: comparable(name) in used)  # noqa: B023  # called at once
     return named
+
+
+def _named_upto(timeline: OpenTimeline, upto: int) -> set[str]:
+    with suppress(ChatDamaged):
+        return {book.name for book in books_named(timeline.metadata, timeline.chat, ADAPTERS, upto=upto)}
+    return {book.name for book in timeline.more}
 
 
 def _chat_name(request: ForkRequest, workspace: Workspace, settings: Settings) -> tuple[str, str]:
