@@ -22,6 +22,9 @@ help: ## show this list
 demo: $(VENV)/set-up ## make a checkpoint and a branch of a sample story, and show that nothing leaks
 	@$(BIN)/forklore demo
 
+# Compiled modules are kept, whatever is set: each of several processes would compile all tests anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Nothing is skipped for want of what they fetch.
 test e2e: export FORKLORE_E2E = required
 

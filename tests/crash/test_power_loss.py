@@ -75,22 +75,20 @@ FORGETS: dict[str, Callable[[Path], bool]] = {
 
 
 @posix_only("the forgetful disk needs pread")
-@pytest.mark.parametrize("forgets", FORGETS.values(), ids=FORGETS.keys())
 @every_scenario
-def test_what_was_not_synced_may_be_forgotten(
-    scenario: Scenario, forgets: Callable[[Path], bool], scratch: Path
-) -> None:
+def test_what_was_not_synced_may_be_forgotten(scenario: Scenario, scratch: Path) -> None:
     model, root, remains = model_of(scenario, scratch), scratch / "trial", scratch / "remains"
 
     for number, (what, disk) in enumerate(deaths_of(model, root, ForgetfulDisk, AFTER)):
         assert isinstance(disk, ForgetfulDisk)
-        disk.write_remains(remains, forgets=forgets)
-        open_with(remains).recover()
+        for forgotten, forgets in FORGETS.items():
+            disk.write_remains(remains, forgets=forgets)
+            open_with(remains).recover()
 
-        model.assert_all_or_nothing(remains, what)
-        if number % 5 == 0:
-            model.assert_usable(remains)
-        shutil.rmtree(remains)
+            model.assert_all_or_nothing(remains, f"{what}, and {forgotten} were forgotten")
+            if number % 5 == 0:
+                model.assert_usable(remains)
+            shutil.rmtree(remains)
 
 
 @pytest.mark.slow

@@ -105,21 +105,23 @@ def kept_context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture(scope="session")
-def kept_pages() -> list[Page]:
-    """The page that a test has left as it found it, if there is one: half of the time goes into loading pages."""
-    return []
+def kept_pages() -> dict[str, list[Page]]:
+    """Of each version the page that a test has left as it found it: half of the time goes into loading pages."""
+    return {}
 
 
 @pytest.fixture
-def shared(request: pytest.FixtureRequest, kept_pages: list[Page]) -> list[Page] | None:
+def shared(request: pytest.FixtureRequest, kept_pages: dict[str, list[Page]], version: str) -> list[Page] | None:
     """The page that a test may have from others, since it works with stories of its own alone; else None."""
-    return kept_pages if request.node.get_closest_marker("shares_page") is not None else None
+    if request.node.get_closest_marker("shares_page") is None:
+        return None
+    return kept_pages.setdefault(version, [])
 
 
 @pytest.fixture
 def context(
     kept_context: BrowserContext,
-    kept_pages: list[Page],
+    kept_pages: dict[str, list[Page]],
     shared: list[Page] | None,
     tavern: Tavern,
     service: Service,

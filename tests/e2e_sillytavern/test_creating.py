@@ -184,6 +184,7 @@ class TestEveryWay:
 
 
 class TestThePast:
+    @pytest.mark.shares_page
     @pytest.mark.req(146)
     def test_a_checkpoint_is_told_with_its_name_and_what_it_remembers(self, page: Page, tavern: Tavern) -> None:
         main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Made")
@@ -198,6 +199,7 @@ class TestThePast:
         recorded = tavern.read_chat(checkpoint)[0]["auto_recap_checkpoint_state"]["combined_recap_message_count"]
         assert (f"Combined Recap: {recorded} messages" in told) == bool(recorded)
 
+    @pytest.mark.shares_page
     def test_a_fork_at_a_scene_break_knows_nothing_later(self, page: Page, tavern: Tavern) -> None:
         main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Past")
         page.open_character("Maren Past.png")
@@ -249,6 +251,7 @@ class TestThePast:
         assert told_with(page.send("And then?")) == [recaps["current_version"]]
         assert recaps["current_version"] > 1
 
+    @pytest.mark.shares_page
     def test_the_offered_repair_brings_the_last_scene_back(self, page: Page, tavern: Tavern) -> None:
         main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Hidden")
         page.open_character("Maren Hidden.png")

@@ -10,6 +10,8 @@ from tests.e2e_sillytavern.page import POPUP, Page
 from tests.e2e_sillytavern.tavern import Tavern
 from tests.e2e_sillytavern.telling import SAMPLES, begin, findings_about, folder_of, lore_in, name_of, operations_about
 
+pytestmark = pytest.mark.shares_page
+
 
 @pytest.fixture
 def version() -> str:

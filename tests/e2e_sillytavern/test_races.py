@@ -295,6 +295,7 @@ class TestTwoTabs:
         other.tab.close()
 
 
+@pytest.mark.shares_page
 class TestSaving:
     def test_saves_while_a_fork_is_made_lose_nothing(self, page: Page, tavern: Tavern, character: str) -> None:
         main = begin(page, character)

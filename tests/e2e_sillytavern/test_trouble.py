@@ -89,6 +89,7 @@ class TestService:
 EVIL = "<img src=x onerror=window.hacked=true>"
 
 
+@pytest.mark.shares_page
 class TestFailures:
     @pytest.mark.req(106)
     def test_what_fails_is_told_once_with_what_to_do(self, page: Page, tavern: Tavern, character: str) -> None:
@@ -130,6 +131,7 @@ class TestFailures:
         assert offer.count() == 0
 
 
+@pytest.mark.shares_page
 class TestNames:
     def test_names_are_shown_as_they_are(self, page: Page, tavern: Tavern) -> None:
         main = tavern.add_sample(SAMPLES / "hollow_quay_clean", "Maren Evil")
