@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forklore.channels.lorebook import BookCut
+from forklore.channels.lorebook import BookCut, empty_book
 from forklore.formats.lorebook_json import parse_lorebook
 from forklore.gathered.timeline import TimelineState
 from forklore.testing import stories
@@ -305,3 +305,23 @@ class TestFromThePresent:
             data = book_of(origin, 2).data
             assert data is not None
             assert b"later" not in data
+
+
+def test_an_empty_book_has_an_idle_queue_as_st_auto_recap_writes_it() -> None:
+    content = '{\n  "queue": [],\n  "current_operation_id": null,\n  "paused": false,\n  "version": 1\n}'
+    queue_entry = {
+        "uid": 17,
+        "key": [],
+        "keysecondary": [],
+        "comment": "__operation_queue",
+        "content": content,
+        "constant": False,
+        "disable": True,
+        "order": 9999,
+        "position": 0,
+        "depth": 4,
+        "excludeRecursion": True,
+        "displayIndex": 17,
+    }
+
+    assert empty_book(17).decode() == json.dumps({"entries": {"17": queue_entry}}, indent=4)

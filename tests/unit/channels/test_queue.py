@@ -152,3 +152,8 @@ class TestCancelling:
 
         assert made["current_operation_id"] is None
         assert made["queue"][0]["status"] == "cancelled"
+
+    def test_an_operation_without_an_id_is_not_meant_by_none(self) -> None:
+        content = queue_content([{key: value for key, value in operation(1).items() if key != "id"}])
+
+        assert cancelled(content, frozenset({"None"})) == content

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, strategies
 
-from forklore.channels.registry import RegistryLine, broken_lines, registry_lines
+from forklore.channels.registry import RegistryLine, broken_lines, rebuilt, registry_lines
 from forklore.formats.lorebook_json import EntryOutline, Outline, parse_lorebook
 from forklore.model.fact import fact
 from forklore.testing.cuts import cut, metadata_after, parent
@@ -229,3 +229,36 @@ def test_the_quick_look_at_a_registry_finds_what_reading_every_line_finds(
     )
 
     assert any(True for _ in broken_lines(book)) == broken
+
+
+class TestRebuilding:
+    def test_each_line_names_the_entry_that_its_uid_has(self) -> None:
+        lines = [
+            "-uid = 1|name:Mira|aliases:—",
+            registry_line(2, "Old", aliases=["the guest", "he"], synopsis="Knocks."),
+            registry_line(3, "Other"),
+            registry_line(4, "Gone"),
+            registry_line(1, "Twice"),
+        ]
+        (entry_,) = registries(registry(9, "character", lines))
+        seen: set[int] = {8}
+
+        content = rebuilt(entry_, {1: "Mira", 2: "New", 3: "Third", 8: "Elsewhere"}, seen)
+
+        assert content.split("\n")[1:] == [
+            "-uid = 1|name:Mira|aliases:—",  # what is right stays as it is written
+            "- UID=2 | name: New | aliases: the guest; he | synopsis: Knocks.",
+            "- UID=3 | name: Third | aliases: — | synopsis: —",
+        ]
+        assert content.split("\n")[0] == (entry_.content or "").split("\n")[0]
+        assert seen == {1, 2, 3, 8}
+
+    def test_a_line_that_another_registry_has_goes(self) -> None:
+        (entry_,) = registries(registry(9, "character", [registry_line(1, "Mira")]))
+
+        assert "UID" not in rebuilt(entry_, {1: "Mira"}, {1})
+
+    def test_a_registry_without_a_content_has_no_lines(self) -> None:
+        (entry_,) = registries(registry(9, "character"))
+
+        assert rebuilt(entry_._replace(content=None), {}, set()) == ""

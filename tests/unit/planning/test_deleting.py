@@ -7,7 +7,18 @@ import pytest
 from forklore.formats.chat_jsonl import Chat
 from forklore.formats.group_json import Group
 from forklore.gathered.workspace import MapEntry
-from forklore.model.plan import HEADER, Drop, EditFile, LineEdit, Put, RestoreFile, Take, TrashFile
+from forklore.model.plan import (
+    HEADER,
+    Drop,
+    EditFile,
+    Fingerprint,
+    LineEdit,
+    Plan,
+    Put,
+    RestoreFile,
+    Take,
+    TrashFile,
+)
 from forklore.model.timeline import ChatFacts
 from forklore.planning.deleting import (
     Deletion,
@@ -80,10 +91,25 @@ def test_cleaning_up_commits_with_the_last_book() -> None:
     assert plan_cleanup([], {"chats/M/P.jsonl": [entry]}).commit == 0
 
 
+def test_cleaning_up_takes_out_an_entry_that_is_still_the_same() -> None:
+    read = (("chats/M/P.jsonl", Fingerprint(1, 2, 3)),)
+
+    plan = plan_cleanup([BOOK], {"chats/M/P.jsonl": [MapEntry("M/P", "A", "a")]}, read)
+
+    path = ("chat_metadata", "auto_recap", "checkpoint_lorebook_map", "A")
+    edit = EditFile("chats/M/P.jsonl", (LineEdit(HEADER, Drop(path, only_if='"a"')),), role="map")
+    assert plan == Plan("cleanup", "", (BOOK, edit), commit=0, unchanged=read)
+
+
 def test_a_book_comes_back_before_its_chat() -> None:
     chat, book = (RestoreFile(each.path, "item", each.content) for each in (CHAT, BOOK))
 
-    plan = plan_restore("M/A", [chat, book], [], [])
+    plan = plan_restore("M/A", [chat, book], [], ["M/C"])
 
-    assert plan.changes == (book, chat)
-    assert plan.commit == 1
+    assert plan == Plan("restore", "M/A", (book, chat), commit=1, notes={"fork": "A", "children": ["M/C"]})
+
+
+def test_a_book_that_comes_back_alone_is_no_fork() -> None:
+    book, parent = RestoreFile(BOOK.path, "item", BOOK.content), EditFile("chats/M/P.jsonl", ())
+
+    assert plan_restore("", [book], [parent], []) == Plan("restore", "", (book, parent), commit=0)

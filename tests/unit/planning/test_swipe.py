@@ -66,27 +66,35 @@ class TestChoosing:
         assert chosen(chosen(value, 1), 0) == value
 
     @pytest.mark.parametrize(
-        "value, swipe",
+        "value, swipe, count",
         [
-            (swiped("a", "b"), 2),
-            (swiped("a", "b"), -1),
-            (message("a"), 1),
-            (swiped("a") | {"swipes": [None]}, 0),
-            (swiped("a") | {"swipes": "text"}, 0),
+            (swiped("a", "b"), 2, 2),
+            (swiped("a", "b"), -1, 2),
+            (message("a"), 1, 0),
+            (swiped("a") | {"swipes": [None]}, 0, 1),
+            (swiped("a") | {"swipes": "text"}, 0, 0),
         ],
     )
-    def test_a_swipe_that_is_not_there_is_a_bad_request(self, value: Json, swipe: int) -> None:
+    def test_a_swipe_that_is_not_there_is_a_bad_request(self, value: Json, swipe: int, count: int) -> None:
         with pytest.raises(NoSuchSwipe) as refused:
             choose_swipe(line(value), swipe)
 
         assert refused.value.code == "SWIPE_NOT_FOUND"
+        assert refused.value.params == {"swipe": swipe, "count": count}
 
     @pytest.mark.parametrize("infos", [None, "text", [], [None, None], ["x", {"extra": "text"}]])
-    @pytest.mark.parametrize("shown", [0, 9, None, "0"])
+    @pytest.mark.parametrize("shown", [0, 2, 9, None, "0"])
     def test_odd_notes_about_swipes_are_survived(self, infos: Any, shown: Any) -> None:
         made = chosen(swiped("a", "b") | {"swipe_info": infos, "swipe_id": shown}, 1)
 
-        assert (made["mes"], made["swipe_id"]) == ("b", 1)
+        assert (made["mes"], made["swipe_id"], made["swipes"]) == ("b", 1, ["a", "b"])
+
+    def test_without_a_list_of_notes_the_dates_stay(self) -> None:
+        value = swiped("a", "b") | {"swipe_info": {"1": {"send_date": "then"}}, "gen_started": "now"}
+
+        made = chosen(value, 1)
+
+        assert (made["send_date"], made["gen_started"]) == (value["send_date"], "now")
 
 
 class TestShowingAgain:

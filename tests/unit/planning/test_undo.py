@@ -5,7 +5,7 @@ import pytest
 
 from forklore.formats.chat_jsonl import Chat
 from forklore.model.plan import HEADER, Append, Drop, EditFile, LineEdit, Plan, Put, RestoreFile, Take, TrashFile
-from forklore.planning.undo import UndoRefused, inverse_edits, inverse_link_edits, plan_undo
+from forklore.planning.undo import UndoRefused, inverse_edits, inverse_link_edits, plan_undo, taken_back
 from forklore.testing.stories import Json, chat_bytes, message, swiped
 
 LINK = ("extra", "bookmark_link")
@@ -146,3 +146,14 @@ class TestLinks:
             (1, Drop(("swipe_info", 1, *LINK), only_if='"F"')),
             (1, Take(("swipe_info", 1, "extra", "branches"), '"F"')),
         ]
+
+
+class TestTakingBack:
+    def test_every_line_is_taken_back_wherever_it_stands(self) -> None:
+        before = chat_bytes({}, [message("a", extra={}), message("b", extra={})])
+        after = chat_bytes(
+            {"long": "x" * 50}, [message("a", extra={"bookmark_link": "F"}), message("b", extra={"bookmark_link": "F"})]
+        )
+        inverse = [LineEdit(line, Drop(LINK)) for line in (0, 1)]
+
+        assert taken_back(after, [LineEdit(HEADER, Drop(("chat_metadata", "long"))), *inverse]) == before
