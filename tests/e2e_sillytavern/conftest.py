@@ -105,30 +105,28 @@ def kept_context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture(scope="session")
-def kept_pages() -> dict[str, list[Page]]:
-    """Of each version the page that a test has left as it found it: half of the time goes into loading pages."""
-    return {}
+def kept_pages() -> list[Page]:
+    """The page that a test has left as it found it, if there is one: half of the time goes into loading pages."""
+    return []
 
 
 @pytest.fixture
-def shared(request: pytest.FixtureRequest, kept_pages: dict[str, list[Page]], version: str) -> list[Page] | None:
+def shared(request: pytest.FixtureRequest, kept_pages: list[Page]) -> list[Page] | None:
     """The page that a test may have from others, since it works with stories of its own alone; else None."""
-    if request.node.get_closest_marker("shares_page") is None:
-        return None
-    return kept_pages.setdefault(version, [])
+    return kept_pages if request.node.get_closest_marker("shares_page") is not None else None
 
 
 @pytest.fixture
 def context(
     kept_context: BrowserContext,
-    kept_pages: dict[str, list[Page]],
+    kept_pages: list[Page],
     shared: list[Page] | None,
     tavern: Tavern,
     service: Service,
 ) -> Iterator[BrowserContext]:
     """A browser that knows nothing of this place, unless a page is shared, beside a freshly installed extension."""
     origins = tavern.url, f"http://127.0.0.1:{tavern.service_port}"
-    if shared is None:
+    if shared is None or any(page.tavern is not tavern for page in kept_pages):  # two on one host share a cookie
         kept_pages.clear()
         forget_everything(kept_context, *origins)
     tavern.install_extension()
