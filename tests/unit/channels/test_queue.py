@@ -79,6 +79,11 @@ class TestTargets:
         [
             ({"metadata": {"entry_comment": "character-Mira"}}, 'entity: "character-Mira"'),
             ({"params": {"entryData": {"comment": "location-Inn"}, "index": 3}}, 'entity: "location-Inn"'),
+            ({"metadata": {"entry_comment": "", "entry_name": "Mira"}}, 'entity: "Mira"'),
+            ({"params": {"entryName": "The inn"}}, 'entity: "The inn"'),
+            ({"params": {"comment": "item-Lamp"}}, 'entity: "item-Lamp"'),
+            ({"params": {"entityId": "e7"}}, 'entity: "e7"'),
+            ({"metadata": {"message_index": 5}}, "message 5"),
             ({"params": {"entryUid": 12}}, 'entity: "12"'),
             ({"params": {"resolvedUid": 0}}, 'entity: "0"'),
             ({"params": {"index": 42}}, "message 42"),
@@ -94,6 +99,11 @@ class TestTargets:
 
         assert found.target == target
         assert words(found.to_fact()) == (f"merge_lorebook_entry ({target})" if target else "merge_lorebook_entry")
+
+    def test_an_operation_that_says_nothing_of_itself_is_told_as_such(self) -> None:
+        (found,) = read_queue(book({}))
+
+        assert (found.operation_id, found.type, found.status) == ("", "unknown", "pending")
 
     def test_an_operation_is_shown_as_the_contract_says(self) -> None:
         (found,) = read_queue(book(operation(3, params={"index": 4})))

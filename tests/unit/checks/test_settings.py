@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forklore.checks.settings import SettingsInvalid, settings_of
+from forklore.checks.settings import SettingsInvalid, refuse_lowered, settings_of
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,11 @@ def test_what_makes_no_sense_is_told_as_it_stands_there(stored: dict[str, Any], 
         settings_of(stored)
 
     assert refused.value.params == params
+
+
+def test_what_always_blocks_is_set_to_nothing_less() -> None:
+    refuse_lowered({"CHAT_DAMAGED": "block", "MESSAGE_NOT_FOUND": None, "NO_LOREBOOK": "ignore"})
+
+    with pytest.raises(SettingsInvalid) as refused:
+        refuse_lowered({"CHAT_DAMAGED": "warn"})
+    assert refused.value.params == {"case": "fixed", "requirement": "CHAT_DAMAGED"}

@@ -38,10 +38,12 @@ CHAT, BOOK = TrashFile("chats/M/A.jsonl", ((1, "x"),)), TrashFile("worlds/A.json
 def test_the_chat_goes_first_and_commits() -> None:
     group, parent = EditFile("groups/1.json", ()), EditFile("chats/M/P.jsonl", ())
 
-    plan = plan_delete("M/A", Deletion(CHAT, (BOOK,), group, parent, children=("M/C",)))
+    read = (("chats/M/A.jsonl", Fingerprint(1, 2, 3)),)
 
-    assert plan.changes == (CHAT, BOOK, group, parent)
-    assert (plan.commit, plan.kind, plan.notes) == (0, "delete", {"fork": "A", "children": ["M/C"]})
+    plan = plan_delete("M/A", Deletion(CHAT, (BOOK,), group, parent, children=("M/C",)), read)
+
+    notes = {"fork": "A", "children": ["M/C"]}
+    assert plan == Plan("delete", "M/A", (CHAT, BOOK, group, parent), commit=0, unchanged=read, notes=notes)
 
 
 def test_a_book_that_stays_is_noted() -> None:
