@@ -2,9 +2,11 @@ from typing import Any
 
 import pytest
 
+from forklore.channels import scenes
 from forklore.channels.scenes import (
     Scene,
     has_recap_messages,
+    last_scene_break,
     recap_data,
     scene_at,
     scene_breaks,
@@ -159,3 +161,15 @@ class TestCut:
         origin = parent({}, [message("Turn 0.", swipe_info=swipes, extra={})])
 
         assert not scene_at(origin.chat, 0).is_break
+
+
+@pytest.mark.parametrize("at", range(8))
+def test_the_last_break_is_found_however_far_back_it_is(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scenes, "_LOOKED_BACK", 400)  # bytes: two or three messages at a time
+    story = chat(*({} if number > at else scene(f"Scene {number}") for number in range(8)))
+
+    found = last_scene_break(story, upto=7)
+
+    assert found is not None
+    assert found.message == at
+    assert last_scene_break(chat({}, {}, {}), upto=2) is None

@@ -5,7 +5,15 @@ import pytest
 
 from forklore.formats.chat_jsonl import Chat
 from forklore.model.plan import HEADER, Append, Drop, EditFile, LineEdit, Plan, Put, RestoreFile, Take, TrashFile
-from forklore.planning.undo import UndoRefused, inverse_edits, inverse_link_edits, plan_undo, taken_back
+from forklore.planning.undo import (
+    UndoRefused,
+    inverse_edits,
+    inverse_link_edits,
+    is_as_left,
+    plan_undo,
+    still_fits,
+    taken_back,
+)
 from forklore.testing.stories import Json, chat_bytes, message, swiped
 
 LINK = ("extra", "bookmark_link")
@@ -157,3 +165,53 @@ class TestTakingBack:
         inverse = [LineEdit(line, Drop(LINK)) for line in (0, 1)]
 
         assert taken_back(after, [LineEdit(HEADER, Drop(("chat_metadata", "long"))), *inverse]) == before
+
+
+class TestFitting:
+    STORY = chat(message("a", send_date="then", extra={"bookmark_link": "Theirs"}), message("b"))
+
+    @pytest.mark.parametrize(
+        "inverse, fits",
+        [
+            (LineEdit(0, Drop(LINK, '"F"')), True),
+            (LineEdit(HEADER, Drop(("chat_metadata", "x"))), True),
+            (LineEdit(7, Drop(LINK, '"F"')), False),  # the message is gone
+            (LineEdit(None, Drop(LINK, '"F"')), False),
+            (LineEdit(0, Put(LINK, '"A"')), False),  # something else has taken its place
+            (LineEdit(1, Put(LINK, '"A"')), True),
+            (LineEdit(0, Put(LINK, '"A"', only_if='"F"')), True),
+        ],
+    )
+    def test_a_link_is_given_back_to_a_message_that_has_room_for_it(self, inverse: LineEdit, fits: bool) -> None:
+        assert still_fits(inverse, self.STORY, {}) is fits
+
+    @pytest.mark.parametrize("sent, fits", [({"0": "then"}, True), ({"0": "later"}, False), ({"1": "later"}, True)])
+    def test_another_message_in_its_place_gets_none(self, sent: dict[str, str], fits: bool) -> None:
+        assert still_fits(LineEdit(0, Drop(LINK, '"F"')), self.STORY, sent) is fits
+
+    def test_a_message_that_cannot_be_read_gets_none(self) -> None:
+        damaged = Chat.from_bytes(chat_bytes({}, []) + b"\n{garbled")
+
+        assert still_fits(LineEdit(0, Put(LINK, '"A"')), damaged, {}) is False
+        assert still_fits(LineEdit(0, Drop(LINK)), damaged, {"0": "then"}) is False
+
+
+class TestIsolated:
+    BOOK = ("chat_metadata", "world_info")
+
+    @pytest.mark.parametrize(
+        "edit, is_so",
+        [
+            (LineEdit(HEADER, Put(BOOK, '"Lore"', only_if='"Own"')), True),
+            (LineEdit(HEADER, Put(BOOK, '"Lore"', only_if='"Other"')), False),
+            (LineEdit(HEADER, Drop(BOOK, only_if='"Own"')), True),
+            (LineEdit(HEADER, Put(BOOK, '"Lore"')), False),
+            (LineEdit(HEADER, Put(("chat_metadata", "integrity"), '"a"')), True),
+            (LineEdit(HEADER, Put(("chat_metadata", "integrity"), '"a"', only_if='"b"')), False),
+            (LineEdit(HEADER, Put(("chat_metadata", "main_chat"), '"a"', only_if='"b"')), True),
+            (LineEdit(0, Put(BOOK, '"Lore"', only_if='"Other"')), True),
+            (LineEdit(HEADER, Take(BOOK, '"x"')), False),
+        ],
+    )
+    def test_it_is_as_it_was_left_while_what_makes_it_isolated_is_the_same(self, edit: LineEdit, is_so: bool) -> None:
+        assert is_as_left([edit], '{"chat_metadata": {"world_info": "Own"}}') is is_so
