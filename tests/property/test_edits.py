@@ -18,11 +18,16 @@ texts = st.lists(st.tuples(st.sampled_from(KEYS), inner | json_texts), max_size=
 paths = st.lists(st.sampled_from([*KEYS, "new"]), min_size=1, max_size=3).map(tuple)
 values = json_texts
 
-puts = st.builds(Put, paths, values)
-appends = st.builds(Append, paths, values)
+# As they are planned: where something stood before is known to an inverse alone.
+puts = st.builds(Put, paths, values, only_if=st.none(), slot=st.none())
+appends = st.builds(Append, paths, values, slot=st.none())
 additions: st.SearchStrategy[list[Edit]] = st.lists(puts | appends, min_size=1, max_size=4)
 any_edits: st.SearchStrategy[list[Edit]] = st.lists(
-    puts | appends | st.builds(Drop, paths, st.none(), st.integers(0, 2)) | st.builds(Take, paths, values), max_size=5
+    puts
+    | appends
+    | st.builds(Drop, paths, st.none(), st.integers(0, 2))
+    | st.builds(Take, paths, values, prune=st.just(0)),
+    max_size=5,
 )
 
 
