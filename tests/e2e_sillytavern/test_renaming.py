@@ -20,7 +20,7 @@ def rename_book(page: Page, old: str, new: str) -> None:
     page.asked.clear()
     page.tab.locator(f"{POPUP} .popup-button-ok").click()
     page.tab.wait_for_function("async a => (await import('/scripts/world-info.js')).world_names.includes(a)", arg=new)
-    page.wait_until(lambda: "GET doctor" in page.asked)  # by now all is followed
+    page.wait_until(lambda: "POST follow" in page.asked)
     page.tab.locator("dialog.forklore-curtain").wait_for(state="detached")
 
 
