@@ -305,9 +305,12 @@ class TestSaving:
                 void S.saveChatConditional();
             }, 20); })()"""
         )
-        for number in range(3):
+        tried = 0
+        while (
+            tried < 3 or len(tavern.chats_of(folder_of(main))) < 2
+        ):  # on a busy machine a save is nearly always faster
             page.click(2, "checkpoint")
-            page.answer_name(f"While saving {number}")
+            page.answer_name(f"While saving {(tried := tried + 1)}")
             toast = page.tab.locator(".toast", has_text="While saving").or_(
                 page.tab.locator(".toast", has_text="CONTEXT_CHANGED")
             )
